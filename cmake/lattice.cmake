@@ -17,6 +17,10 @@ if(LATTICE_SANITIZE)
   target_link_options(lattice_flags INTERFACE -fsanitize=${LATTICE_SANITIZE})
 endif()
 
+if(LATTICE_FAULTS)
+  target_compile_definitions(lattice_flags INTERFACE LATTICE_FAULTS)
+endif()
+
 set_property(GLOBAL PROPERTY lattice_modules "")
 set_property(GLOBAL PROPERTY lattice_libraries "m;Threads::Threads")
 

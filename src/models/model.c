@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Lattice authors
+#include "models/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/file.h"
+
+static void fill_info(struct lat_model *m)
+{
+    const struct lat_qwen35_config *c = &m->config;
+    struct lat_model_info *info = &m->info;
+    *info = (struct lat_model_info){
+        .folder = m->path,
+        .model_type = c->model_type,
+        .vocab_size = c->vocab_size,
+        .hidden_size = c->hidden_size,
+        .layers = c->num_hidden_layers,
+        .experts = c->num_experts,
+        .positions_max = c->max_position_embeddings,
+        .parameters = m->weights.parameters,
+        .weight_bytes = m->weights.bytes,
+        .tied = c->tie_word_embeddings,
+        .eos_count = c->eos_count,
+        .warning = m->weights.warning[0] ? m->weights.warning : NULL,
+    };
+    memcpy(info->eos_ids, c->eos_ids, sizeof info->eos_ids);
+    for (size_t i = 0; i < c->num_hidden_layers; i++)
+        info->full_attention_layers += c->layer_is_full[i];
+    enum lat_dtype most = LAT_DTYPE_F32;
+    for (size_t d = 0; d < LAT_DTYPE_COUNT; d++)
+        if (m->weights.bytes_by_dtype[d] > m->weights.bytes_by_dtype[most])
+            most = (enum lat_dtype)d;
+    info->dtype = lat_dtype_name(most);
+}
+
+static enum lat_status open_parts(struct lat_model *m, const char *folder, struct lat_error *error)
+{
+    if (!lat_file_is_folder(folder))
+        return lat_error_set(error, LAT_NOT_FOUND, "%s: not a folder", folder);
+    m->path = lat_mem_copy_text(folder, strlen(folder));
+    if (!m->path)
+        return lat_error_memory(error, "the model");
+    LAT_TRY(lat_kernels_choose(&m->kernels, error));
+    LAT_TRY(lat_qwen35_config_read(&m->config, folder, error));
+    LAT_TRY(lat_st_folder_open(&m->folder, folder, error));
+    enum lat_status status = lat_qwen35_weights_load(&m->weights, &m->config, m->folder, error);
+    if (status != LAT_OK)
+        return lat_error_prefix(error, status, "%s", folder);
+    fill_info(m);
+    return LAT_OK;
+}
+
+enum lat_status lat_model_open(struct lat_model **out, const char *folder, struct lat_error *error)
+{
+    *out = NULL;
+    struct lat_model *m = lat_mem_new(1, sizeof *m);
+    if (!m)
+        return lat_error_memory(error, "the model");
+    enum lat_status status = open_parts(m, folder, error);
+    if (status != LAT_OK) {
+        lat_model_close(m);
+        return status;
+    }
+    *out = m;
+    return LAT_OK;
+}
+
+void lat_model_close(struct lat_model *model)
+{
+    if (!model)
+        return;
+    lat_qwen35_weights_release(&model->weights);
+    lat_st_folder_close(model->folder);
+    lat_mem_free(model->path);
+    lat_mem_free(model);
+}
+
+const struct lat_model_info *lat_model_info_view(const struct lat_model *model) { return &model->info; }
+
+enum lat_status lat_model_check_finite(const struct lat_model *model, struct lat_error *error)
+{
+    for (size_t i = 0; i < lat_st_folder_count(model->folder); i++) {
+        const struct lat_st_tensor *t = lat_st_folder_at(model->folder, i);
+        if (!lat_dtype_is_float(t->dtype))
+            continue;
+        for (size_t e = 0; e < t->elements; e++)
+            if (!isfinite(lat_dtype_load(t->dtype, t->data, e)))
+                return lat_error_set(error, LAT_NOT_FINITE, "tensor %s: element %zu is not finite", t->name, e);
+    }
+    return LAT_OK;
+}

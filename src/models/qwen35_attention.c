@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Lattice authors
+//
+// Gated attention (transformers, models/qwen3_5/modeling_qwen3_5.py, Qwen3_5Attention): q, k normalised per head, then
+// partially rotated; grouped queries; the output is multiplied by sigmoid(gate) before the output projection.
+#include <math.h>
+#include <string.h>
+
+#include "models/qwen35_step.h"
+#include "nn/rope.h"
+
+// Query of (token, head): from the interleaved [query | gate] rows, normalised and rotated, into work.b.
+static void prepare_query(const struct lat_qwen35_step *s, const struct lat_qwen35_attention *a, size_t token,
+                          size_t head)
+{
+    const struct lat_qwen35_config *c = s->config;
+    const struct lat_qwen35_work *w = &s->state->work;
+    size_t dim = c->head_dim, half = c->rotary_half;
+    const float *from = w->a + (token * c->num_attention_heads + head) * 2 * dim;
+    float *to = w->b + (token * c->num_attention_heads + head) * dim;
+    s->kernels->rms_norm(from, a->q_norm, c->rms_norm_eps, dim, to);
+    lat_rope_apply(w->cosine + token * half, w->sine + token * half, half, to);
+}
+
+// Key and value of (token, kv head) into the caches.
+static void store_key_value(const struct lat_qwen35_step *s, const struct lat_qwen35_attention *a, size_t layer,
+                            size_t token, size_t head)
+{
+    const struct lat_qwen35_config *c = s->config;
+    const struct lat_qwen35_work *w = &s->state->work;
+    const struct lat_qwen35_layer_state *cache = &s->state->layers[layer];
+    size_t dim = c->head_dim, half = c->rotary_half, from = (token * c->num_key_value_heads + head) * dim;
+    size_t to = (head * s->state->context + s->state->position + token) * dim;
+    s->kernels->rms_norm(w->key_rows + from, a->k_norm, c->rms_norm_eps, dim, cache->keys + to);
+    lat_rope_apply(w->cosine + token * half, w->sine + token * half, half, cache->keys + to);
+    memcpy(cache->values + to, w->value_rows + from, dim * sizeof(float));
+}
+
+static void attend(const struct lat_qwen35_step *s, size_t layer, size_t token, size_t head)
+{
+    const struct lat_qwen35_config *c = s->config;
+    const struct lat_qwen35_work *w = &s->state->work;
+    const struct lat_qwen35_layer_state *cache = &s->state->layers[layer];
+    size_t dim = c->head_dim, at = token * c->num_attention_heads + head;
+    size_t group = c->num_attention_heads / c->num_key_value_heads;
+    size_t offset = head / group * s->state->context * dim;
+    float *out = w->c + at * dim;
+    float scale = (float)(1.0 / sqrt((double)dim));
+    s->kernels->attend(w->b + at * dim, cache->keys + offset, cache->values + offset, s->state->position + token + 1,
+                       dim, scale, out);
+    s->kernels->sigmoid_mul(out, w->a + at * 2 * dim + dim, dim, out);
+}
+
+void lat_qwen35_attention_run(const struct lat_qwen35_lane *lane, size_t layer)
+{
+    struct lat_qwen35_step *s = lane->step;
+    const struct lat_qwen35_config *c = s->config;
+    const struct lat_qwen35_attention *a = &s->weights->layers[layer].attention;
+    struct lat_qwen35_work *w = &s->state->work;
+    size_t heads = c->num_attention_heads, kv_heads = c->num_key_value_heads;
+    size_t threads = (size_t)lane->threads, thread = (size_t)lane->thread;
+    lat_qwen35_product(lane, &a->q, w->normed, s->tokens, w->a, 2 * heads * c->head_dim, a->q_bias, false);
+    lat_qwen35_product(lane, &a->k, w->normed, s->tokens, w->key_rows, kv_heads * c->head_dim, a->k_bias, false);
+    lat_qwen35_product(lane, &a->v, w->normed, s->tokens, w->value_rows, kv_heads * c->head_dim, a->v_bias, false);
+    lat_qwen35_barrier(lane);
+    for (size_t i = thread; i < s->tokens * heads; i += threads)
+        prepare_query(s, a, i / heads, i % heads);
+    for (size_t i = thread; i < s->tokens * kv_heads; i += threads)
+        store_key_value(s, a, layer, i / kv_heads, i % kv_heads);
+    lat_qwen35_barrier(lane);
+    // Later tokens see more keys: dealing (token, head) pairs out in turn balances the threads.
+    for (size_t i = thread; i < s->tokens * heads; i += threads)
+        attend(s, layer, i / heads, i % heads);
+    lat_qwen35_barrier(lane);
+    lat_qwen35_product(lane, &a->o, w->c, s->tokens, w->hidden, c->hidden_size, a->o_bias, true);
+    lat_qwen35_barrier(lane);
+}
