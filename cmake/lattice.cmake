@@ -1,6 +1,10 @@
 # How Lattice's parts are declared: a module is one object library that sees only its own layer's needs.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+if(LATTICE_REGEX)
+  pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+endif()
 
 add_library(lattice_flags INTERFACE)
 target_compile_definitions(lattice_flags INTERFACE _GNU_SOURCE LATTICE_BUILD LATTICE_VERSION="${PROJECT_VERSION}")
