@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "lattice/generate.h"
 #include "models/model.h"
 #include "models/qwen35_step.h"
 
@@ -164,3 +165,4 @@ void lat_session_reset(struct lat_session *session)
     session->failed = false;
     session->has_logits = false;
 }
+const struct lat_model *lat_session_model(const struct lat_session *session) { return session->model; }

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Lattice authors
+#include "runtime/sampler.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/dmath.h"
+#include "core/error.h"
+#include "core/fault.h"
+#include "core/mem.h"
+
+struct lat_candidate {
+    float logit;
+    int32_t id;
+    double weight;
+};
+
+static enum lat_status check_range(const char *name, double value, double least, double most, struct lat_error *error)
+{
+    if (value >= least && value <= most)
+        return LAT_OK;
+    if (most > 1e300)
+        return lat_error_set(error, LAT_ARGUMENT, "%s: %g is not a finite number of at least %g", name, value, least);
+    return lat_error_set(error, LAT_ARGUMENT, "%s: %g is outside %g to %g", name, value, least, most);
+}
+
+enum lat_status lat_sampling_check(const struct lat_sampling *s, struct lat_error *error)
+{
+    const double most = 1.7976931348623157e308;
+    LAT_TRY(check_range("temperature", s->temperature, 0, most, error));
+    LAT_TRY(check_range("top_p", s->top_p, 0, 1, error));
+    LAT_TRY(check_range("min_p", s->min_p, 0, 1, error));
+    LAT_TRY(check_range("presence_penalty", s->presence_penalty, -most, most, error));
+    LAT_TRY(check_range("frequency_penalty", s->frequency_penalty, -most, most, error));
+    if (!(s->repetition_penalty > 0 && s->repetition_penalty <= most))
+        return lat_error_set(error, LAT_ARGUMENT, "repetition_penalty: %g is not a finite number above 0", s->repetition_penalty);
+    if (s->top_k < -1)
+        return lat_error_set(error, LAT_ARGUMENT, "top_k: %lld is negative (0 or -1 is off)", (long long)s->top_k);
+    return LAT_OK;
+}
+
+enum lat_status lat_sampler_init(struct lat_sampler *sampler, const struct lat_sampling *options, size_t vocab_size,
+                                 const bool *allowed, struct lat_error *error)
+{
+    *sampler = (struct lat_sampler){ .options = *options, .vocab_size = vocab_size, .allowed = allowed };
+    LAT_TRY(lat_sampling_check(options, error));
+    lat_rng_init(&sampler->rng, options->seed);
+    if (LAT_FAULT("repetition_penalty"))
+        sampler->options.repetition_penalty = 1.3;
+    sampler->logits = lat_mem_new(vocab_size, sizeof *sampler->logits);
+    sampler->counts = lat_mem_new(vocab_size, sizeof *sampler->counts);
+    sampler->seen = lat_mem_new(vocab_size, sizeof *sampler->seen);
+    sampler->candidates = lat_mem_new(vocab_size, sizeof *sampler->candidates);
+    if (!sampler->logits || !sampler->counts || !sampler->seen || !sampler->candidates) {
+        lat_sampler_release(sampler);
+        return lat_error_memory(error, "the sampler");
+    }
+    return LAT_OK;
+}
+
+void lat_sampler_release(struct lat_sampler *sampler)
+{
+    lat_mem_free(sampler->logits);
+    lat_mem_free(sampler->counts);
+    lat_mem_free(sampler->seen);
+    lat_mem_free(sampler->candidates);
+    *sampler = (struct lat_sampler){ 0 };
+}
+
+void lat_sampler_note(struct lat_sampler *sampler, int32_t id, bool output)
+{
+    LAT_BUG_IF(id < 0 || (size_t)id >= sampler->vocab_size);
+    sampler->seen[id] = true;
+    sampler->counts[id] += output;
+}
+
+int32_t lat_argmax(const float *logits, size_t count, float *margin)
+{
+    size_t best = 0;
+    float second = -INFINITY;
+    for (size_t i = 1; i < count; i++) {
+        if (logits[i] > logits[best]) {
+            second = logits[best];
+            best = i;
+        } else if (logits[i] > second)
+            second = logits[i];
+    }
+    if (margin)
+        *margin = logits[best] - second;
+    return (int32_t)best;
+}
+
+static enum lat_status take_logits(struct lat_sampler *s, const float *logits, struct lat_error *error)
+{
+    const struct lat_sampling *o = &s->options;
+    for (size_t i = 0; i < s->vocab_size; i++) {
+        double l = logits[i];
+        if (!isfinite(l))
+            return lat_error_set(error, LAT_NOT_FINITE, "the logit of token %zu is not finite", i);
+        if (s->seen[i] && o->repetition_penalty != 1)
+            l = l > 0 ? l / o->repetition_penalty : l * o->repetition_penalty;
+        if (s->counts[i])
+            l -= o->presence_penalty + o->frequency_penalty * s->counts[i];
+        s->logits[i] = s->allowed && !s->allowed[i] ? -INFINITY : (float)l;
+    }
+    return LAT_OK;
+}
+
+static bool better(const struct lat_candidate *a, const struct lat_candidate *b)
+{
+    return a->logit != b->logit ? a->logit > b->logit : a->id < b->id;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    return better(a, b) ? -1 : 1;
+}
+
+// Moves the worst of heap[0..count) down from `at` (a heap whose root is the worst candidate).
+static void sift_down(struct lat_candidate *heap, size_t count, size_t at)
+{
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && better(&heap[child], &heap[child + 1]))
+            child++;
+        if (!better(&heap[at], &heap[child]))
+            return;
+        struct lat_candidate swap = heap[at];
+        heap[at] = heap[child];
+        heap[child] = swap;
+    }
+}
+
+// All candidates that may be drawn; with top_k, the k best.
+static size_t collect(struct lat_sampler *s)
+{
+    size_t count = 0, k = s->options.top_k > 0 ? (size_t)s->options.top_k : s->vocab_size;
+    for (size_t i = 0; i < s->vocab_size; i++) {
+        struct lat_candidate c = { .logit = s->logits[i], .id = (int32_t)i };
+        if (c.logit == -INFINITY)
+            continue;
+        if (count < k) {
+            s->candidates[count++] = c;
+            if (count == k)
+                for (size_t at = count / 2 + 1; at-- > 0;)
+                    sift_down(s->candidates, count, at);
+        } else if (better(&c, &s->candidates[0])) {
+            s->candidates[0] = c;
+            sift_down(s->candidates, count, 0);
+        }
+    }
+    qsort(s->candidates, count, sizeof *s->candidates, by_rank);
+    return count;
+}
+
+// Gives weights exp((logit - best) / temperature) and cuts by top_p and min_p; candidates come best first.
+static size_t weigh(struct lat_sampler *s, size_t count, double *total)
+{
+    double sum = 0, before = 0;
+    for (size_t i = 0; i < count; i++) {
+        double distance = (double)s->candidates[i].logit - s->candidates[0].logit;
+        s->candidates[i].weight = distance == 0 ? 1 : lat_dmath_exp(distance / s->options.temperature);
+        sum += s->candidates[i].weight;
+    }
+    size_t kept = 0;
+    for (; kept < count; kept++) {
+        bool beyond = before >= s->options.top_p * sum && s->options.top_p < 1;
+        if (kept > 0 && (beyond || s->candidates[kept].weight < s->options.min_p))
+            break;
+        before += s->candidates[kept].weight;
+    }
+    *total = before;
+    return kept;
+}
+
+enum lat_status lat_sampler_next(struct lat_sampler *sampler, const float *logits, int32_t *id, struct lat_error *error)
+{
+    LAT_TRY(take_logits(sampler, logits, error));
+    if (sampler->options.temperature == 0) {
+        *id = lat_argmax(sampler->logits, sampler->vocab_size, NULL);
+        return LAT_OK;
+    }
+    size_t count = collect(sampler);
+    if (count == 0)
+        return lat_error_set(error, LAT_FAILED, "no token may be drawn");
+    double total = 0, sum = 0;
+    size_t kept = weigh(sampler, count, &total), at = 0;
+    double point = lat_rng_uniform(&sampler->rng) * total;
+    for (; at + 1 < kept; at++) {
+        sum += sampler->candidates[at].weight;
+        if (point < sum)
+            break;
+    }
+    *id = sampler->candidates[at].id;
+    return LAT_OK;
+}
