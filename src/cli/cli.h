@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Lattice authors
+//
+// What the commands of `lattice` share: opening things, reading input, reporting.
+#ifndef LAT_CLI_CLI_H
+#define LAT_CLI_CLI_H
+
+#include "cli/options.h"
+#include "core/buf.h"
+#include "lattice/generate.h"
+
+extern const struct lat_command lat_command_generate, lat_command_trace, lat_command_tokenize, lat_command_doctor;
+
+// Prints "lattice: <text>" on stderr and returns the status's exit code.
+int lat_cli_fail(const struct lat_error *error);
+
+// The operand's text, or all of standard input when it is "-". Freed with lat_buf_release.
+LAT_NODISCARD enum lat_status lat_cli_read_text(const char *operand, struct lat_buf *out, struct lat_error *error);
+
+// Writes all of `out` to stdout and flushes; a full disk or a closed pipe is an error.
+LAT_NODISCARD enum lat_status lat_cli_print(const struct lat_buf *out, struct lat_error *error);
+LAT_NODISCARD enum lat_status lat_cli_print_bytes(const char *bytes, size_t length, struct lat_error *error);
+
+// "[1,2,3]"
+void lat_cli_add_ids(struct lat_buf *out, const int32_t *ids, size_t count);
+
+// Set by Ctrl-C and SIGTERM once lat_cli_catch_signals has been called.
+const volatile int *lat_cli_cancel_flag(void);
+void lat_cli_catch_signals(void);
+
+// "--threads" and the like as int, 0 for the default; refuses what a pool cannot have.
+LAT_NODISCARD enum lat_status lat_cli_threads(size_t wanted, int *threads, struct lat_error *error);
+
+#endif
