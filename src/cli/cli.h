@@ -5,7 +5,7 @@
 #ifndef LAT_CLI_CLI_H
 #define LAT_CLI_CLI_H
 
-#include "cli/options.h"
+#include "core/options.h"
 #include "core/buf.h"
 #include "lattice/generate.h"
 

@@ -178,6 +178,7 @@ static int run(int argc, char **argv, const struct lat_command *self)
 }
 
 const struct lat_command lat_command_doctor = {
+    .program = "lattice",
     .name = "doctor",
     .operands = "MODEL",
     .operands_min = 1,

@@ -240,6 +240,7 @@ static int run(int argc, char **argv, const struct lat_command *self)
 }
 
 const struct lat_command lat_command_generate = {
+    .program = "lattice",
     .name = "generate",
     .operands = "MODEL [PROMPT|-]",
     .operands_min = 1,

@@ -151,6 +151,7 @@ static int run(int argc, char **argv, const struct lat_command *self)
 }
 
 const struct lat_command lat_command_tokenize = {
+    .program = "lattice",
     .name = "tokenize",
     .operands = "MODEL [TEXT|-]",
     .operands_min = 1,

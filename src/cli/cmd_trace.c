@@ -268,12 +268,19 @@ static enum lat_status observe(void *context, int point, size_t position, size_t
     return lat_st_writer_put(t->writer, spec, position * width, values, rows * width, error);
 }
 
-static enum lat_status run_greedy(struct trace *t, const struct prompt *p, struct lat_error *error)
+// Greedy ids by the sampler that `generate` uses, so that what it does is what is judged.
+static enum lat_status continue_greedily(struct trace *t, const struct prompt *p, struct lat_sampler *sampler,
+                                         struct lat_error *error)
 {
     size_t vocab = lat_model_info_view(t->model)->vocab_size, spec = logits_spec(t, p) + 1;
+    for (size_t i = 0; i < p->count; i++)
+        lat_sampler_note(sampler, p->ids[i], false);
     for (size_t i = 0; i < t->values->greedy; i++) {
         float margin = 0;
-        int32_t id = lat_argmax(lat_session_logits(t->session), vocab, &margin);
+        int32_t id = 0;
+        lat_argmax(lat_session_logits(t->session), vocab, &margin);
+        LAT_TRY(lat_sampler_next(sampler, lat_session_logits(t->session), &id, error));
+        lat_sampler_note(sampler, id, true);
         int64_t wide = id;
         LAT_TRY(lat_st_writer_put(t->writer, spec, i, &wide, 1, error));
         LAT_TRY(lat_st_writer_put(t->writer, spec + 1, i, &margin, 1, error));
@@ -281,6 +288,16 @@ static enum lat_status run_greedy(struct trace *t, const struct prompt *p, struc
             LAT_TRY(lat_session_eval(t->session, &id, 1, error));
     }
     return LAT_OK;
+}
+
+static enum lat_status run_greedy(struct trace *t, const struct prompt *p, struct lat_error *error)
+{
+    struct lat_sampler sampler;
+    struct lat_sampling greedy = lat_generate_defaults().sampling;
+    LAT_TRY(lat_sampler_init(&sampler, &greedy, lat_model_info_view(t->model)->vocab_size, NULL, error));
+    enum lat_status status = continue_greedily(t, p, &sampler, error);
+    lat_sampler_release(&sampler);
+    return status;
 }
 
 static enum lat_status run_prompt(struct trace *t, const struct prompt *p, struct lat_error *error)
@@ -294,7 +311,7 @@ static enum lat_status run_prompt(struct trace *t, const struct prompt *p, struc
     enum lat_status status = lat_session_eval(t->session, p->ids, p->count, error);
     t->now = NULL;
     LAT_TRY(status);
-    return run_greedy(t, p, error);
+    return t->values->greedy ? run_greedy(t, p, error) : LAT_OK;
 }
 
 static enum lat_status open_session(struct trace *t, struct lat_error *error)
@@ -373,6 +390,7 @@ static int run(int argc, char **argv, const struct lat_command *self)
 }
 
 const struct lat_command lat_command_trace = {
+    .program = "lattice",
     .name = "trace",
     .operands = "MODEL",
     .operands_min = 1,

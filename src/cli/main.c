@@ -27,41 +27,13 @@ static void usage(FILE *out)
                  "LATTICE_ISA=scalar|avx2|avx512|neon lowers the instruction set (results are the same, bit for bit).\n");
 }
 
-// roff of one text: backslashes and leading dots would be commands.
-static void man_text(const char *text)
-{
-    for (bool line_start = true; *text; text++) {
-        if (*text == '\\' || *text == '-')
-            putchar('\\');
-        else if (line_start && (*text == '.' || *text == '\''))
-            fputs("\\&", stdout);
-        putchar(*text);
-        line_start = *text == '\n';
-    }
-    putchar('\n');
-}
-
-static void man_command(const struct lat_command *c)
-{
-    printf(".SS lattice %s %s\n", c->name, c->operands);
-    man_text(c->summary);
-    if (c->details) {
-        printf(".PP\n");
-        man_text(c->details);
-    }
-    for (size_t i = 0; i < c->option_count; i++) {
-        printf(".TP\n.B \\%s %s\n", c->options[i].name, c->options[i].value ? c->options[i].value : "");
-        man_text(c->options[i].help);
-    }
-}
-
 static void man_page(void)
 {
     printf(".TH LATTICE 1 \"\" \"lattice %s\"\n.SH NAME\nlattice \\- run Qwen3.5 models from Hugging Face folders\n"
            ".SH SYNOPSIS\n.B lattice\nCOMMAND ...\n.SH COMMANDS\n",
            lat_version());
     for (size_t i = 0; i < COMMANDS; i++)
-        man_command(commands[i]);
+        lat_options_man(commands[i], stdout);
     printf(".SH EXIT STATUS\n0 done, 1 a check failed, 2 bad usage or input, 3 cancelled or not available.\n"
            ".SH ENVIRONMENT\n.TP\n.B LATTICE_ISA\nscalar, avx2, avx512 or neon: lowers the instruction set.\n");
 }
@@ -93,7 +65,7 @@ static int help(int argc, char **argv)
     const struct lat_command *command = find(argv[0]);
     if (!command)
         return unknown(argv[0]);
-    lat_options_help(command, "lattice", stdout);
+    lat_options_help(command, stdout);
     return 0;
 }
 
@@ -115,7 +87,7 @@ int main(int argc, char **argv)
         return unknown(argv[1]);
     for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            lat_options_help(command, "lattice", stdout);
+            lat_options_help(command, stdout);
             return 0;
         }
     return command->run(argc - 2, argv + 2, command);

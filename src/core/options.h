@@ -3,8 +3,8 @@
 //
 // Command lines from tables: one row is an option's name, its kind, where its value goes, and its help text, so that
 // what is parsed and what --help says cannot differ.
-#ifndef LAT_CLI_OPTIONS_H
-#define LAT_CLI_OPTIONS_H
+#ifndef LAT_CORE_OPTIONS_H
+#define LAT_CORE_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,7 +39,8 @@ struct lat_option {
 };
 
 struct lat_command {
-    const char *name;
+    const char *program;  // "lattice"
+    const char *name;     // "generate"
     const char *operands; // "MODEL [PROMPT|-]"
     size_t operands_min, operands_max;
     const char *summary;
@@ -60,7 +61,9 @@ struct lat_operands {
 // "-n value" work.
 LAT_NODISCARD enum lat_status lat_options_parse(const struct lat_command *command, int argc, char **argv, void *values,
                                                 struct lat_operands *operands, struct lat_error *error);
-void lat_options_help(const struct lat_command *command, const char *program, FILE *out);
+void lat_options_help(const struct lat_command *command, FILE *out);
+// The command as a section of a man page (roff, man(7)).
+void lat_options_man(const struct lat_command *command, FILE *out);
 
 // "1,2,3" to ids; the caller frees *ids with lat_mem_free.
 LAT_NODISCARD enum lat_status lat_options_ids(const char *text, int32_t **ids, size_t *count, struct lat_error *error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Lattice authors
-#include "cli/options.h"
+#include "core/options.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -93,7 +93,7 @@ static enum lat_status parse_option(const struct lat_command *c, int argc, char 
     const char *word = argv[(*at)++], *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
     const struct lat_option *o = find(c, word, equals ? (size_t)(equals - word) : strlen(word));
     if (!o)
-        return lat_error_set(error, LAT_ARGUMENT, "unknown option '%.80s'; see 'lattice %s --help'", word, c->name);
+        return lat_error_set(error, LAT_ARGUMENT, "unknown option '%.80s'; see '%s %s --help'", word, c->program, c->name);
     if (!o->value)
         return equals ? lat_error_set(error, LAT_ARGUMENT, "%s takes no value", o->name) : set_value(o, NULL, values, error);
     const char *text = equals ? equals + 1 : *at < argc ? argv[(*at)++] : NULL;
@@ -115,7 +115,7 @@ enum lat_status lat_options_parse(const struct lat_command *command, int argc, c
         } else if (!only_operands && word[0] == '-' && word[1])
             LAT_TRY(parse_option(command, argc, argv, &at, values, error));
         else if (operands->count == command->operands_max)
-            return lat_error_set(error, LAT_ARGUMENT, "unexpected '%.80s'; usage: lattice %s %s", word, command->name,
+            return lat_error_set(error, LAT_ARGUMENT, "unexpected '%.80s'; usage: %s %s %s", word, command->program, command->name,
                                  command->operands);
         else {
             operands->items[operands->count++] = word;
@@ -123,14 +123,14 @@ enum lat_status lat_options_parse(const struct lat_command *command, int argc, c
         }
     }
     if (operands->count < command->operands_min)
-        return lat_error_set(error, LAT_ARGUMENT, "usage: lattice %s %s [options]; see 'lattice %s --help'", command->name,
-                             command->operands, command->name);
+        return lat_error_set(error, LAT_ARGUMENT, "usage: %s %s %s [options]; see '%s %s --help'", command->program, command->name,
+                             command->operands, command->program, command->name);
     return LAT_OK;
 }
 
-void lat_options_help(const struct lat_command *command, const char *program, FILE *out)
+void lat_options_help(const struct lat_command *command, FILE *out)
 {
-    fprintf(out, "usage: %s %s %s [options]\n\n%s\n", program, command->name, command->operands, command->summary);
+    fprintf(out, "usage: %s %s %s [options]\n\n%s\n", command->program, command->name, command->operands, command->summary);
     if (command->details)
         fprintf(out, "\n%s", command->details);
     fprintf(out, "\noptions:\n");
@@ -141,6 +141,35 @@ void lat_options_help(const struct lat_command *command, const char *program, FI
         fprintf(out, "  %-26s %s\n", left, o->help);
     }
     fprintf(out, "  %-26s %s\n", "--help", "this text");
+}
+
+// roff of one text: backslashes, hyphens and leading dots would be commands.
+static void man_text(const char *text, FILE *out)
+{
+    for (bool line_start = true; *text; text++) {
+        if (*text == '\\' || *text == '-')
+            fputc('\\', out);
+        else if (line_start && (*text == '.' || *text == '\''))
+            fputs("\\&", out);
+        fputc(*text, out);
+        line_start = *text == '\n';
+    }
+    fputc('\n', out);
+}
+
+void lat_options_man(const struct lat_command *command, FILE *out)
+{
+    fprintf(out, ".SS %s %s %s\n", command->program, command->name, command->operands);
+    man_text(command->summary, out);
+    if (command->details) {
+        fprintf(out, ".PP\n");
+        man_text(command->details, out);
+    }
+    for (size_t i = 0; i < command->option_count; i++) {
+        const struct lat_option *o = &command->options[i];
+        fprintf(out, ".TP\n.B \\%s %s\n", o->name, o->value ? o->value : "");
+        man_text(o->help, out);
+    }
 }
 
 enum lat_status lat_options_ids(const char *text, int32_t **ids, size_t *count, struct lat_error *error)

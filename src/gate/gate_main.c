@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Lattice authors
+//
+// `lattice-gate`: checks whose green means something. It judges evidence and never links the engine.
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/options.h"
+#include "gate/parity_report.h"
+
+enum { EXIT_PASS = 0, EXIT_FAIL = 1, EXIT_CANNOT_JUDGE = 2 };
+
+struct compare_values {
+    struct lat_parity_limits limits;
+    bool json, markdown;
+};
+
+#define AT(field) offsetof(struct compare_values, field)
+
+static const struct lat_option compare_options[] = {
+    { "--json", NULL, "a JSON object", LAT_OPTION_FLAG, AT(json) },
+    { "--md", NULL, "a Markdown table", LAT_OPTION_FLAG, AT(markdown) },
+    { "--max-ratio", "X", "largest |logit - truth| allowed, in floors (2)", LAT_OPTION_NUMBER, AT(limits.max_ratio) },
+    { "--rms-ratio", "X", "root mean square allowed, in floors (1.2)", LAT_OPTION_NUMBER, AT(limits.rms_ratio) },
+    { "--margin-floors", "X", "greedy ids must agree where the margin is above X floors (4)", LAT_OPTION_NUMBER,
+      AT(limits.margin_floors) },
+    { "--layer-ratio", "X", "a layer stands out above X of its floors (8)", LAT_OPTION_NUMBER, AT(limits.layer_ratio) },
+};
+
+static int fail(const struct lat_error *error)
+{
+    fprintf(stderr, "lattice-gate: %s\n", error->text);
+    return EXIT_CANNOT_JUDGE;
+}
+
+static int print_report(const struct lat_parity_result *result, const struct compare_values *v)
+{
+    struct lat_buf out;
+    lat_buf_init(&out, 1 << 26);
+    if (v->json)
+        lat_parity_report_json(&out, result, &v->limits);
+    else if (v->markdown)
+        lat_parity_report_markdown(&out, result, &v->limits);
+    else
+        lat_parity_report_text(&out, result, &v->limits);
+    bool written = !out.failed && fwrite(out.bytes, 1, out.length, stdout) == out.length && fflush(stdout) == 0;
+    lat_buf_release(&out);
+    if (!written) {
+        fprintf(stderr, "lattice-gate: standard output: cannot write\n");
+        return EXIT_CANNOT_JUDGE;
+    }
+    return result->passed ? EXIT_PASS : EXIT_FAIL;
+}
+
+static int run_compare(int argc, char **argv, const struct lat_command *self)
+{
+    struct compare_values values = { .limits = lat_parity_limits_default() };
+    struct lat_operands operands;
+    struct lat_parity_result result;
+    struct lat_error error = { 0 };
+    if (lat_options_parse(self, argc, argv, &values, &operands, &error) != LAT_OK)
+        return fail(&error);
+    if (values.json && values.markdown) {
+        lat_error_set(&error, LAT_ARGUMENT, "give --json or --md, not both");
+        return fail(&error);
+    }
+    if (lat_parity_compare(&result, operands.items[0], operands.items[1], &values.limits, &error) != LAT_OK) {
+        lat_error_prefix(&error, LAT_FAILED, "cannot judge");
+        return fail(&error);
+    }
+    int code = print_report(&result, &values);
+    lat_parity_result_release(&result);
+    return code;
+}
+
+static const struct lat_command compare = {
+    .program = "lattice-gate",
+    .name = "parity compare",
+    .operands = "REF.safetensors TRACE.safetensors",
+    .operands_min = 2,
+    .operands_max = 2,
+    .summary = "judges whether an engine is as close to the exact answer as Hugging Face is",
+    .details = "REF is written by tools/reference/make.py, TRACE by `lattice trace`. Exit status: 0 pass, 1 fail, 2 cannot\n"
+               "judge (a missing prompt, other ids, another model, NaN, nothing to compare).\n",
+    .options = compare_options,
+    .option_count = sizeof compare_options / sizeof compare_options[0],
+    .run = run_compare,
+};
+
+static void usage(FILE *out)
+{
+    fprintf(out, "lattice-gate %s: checks whose green means something\n\nusage: lattice-gate COMMAND ...\n\ncommands:\n"
+                 "  %-16s %s\n",
+            lat_version(), compare.name, compare.summary);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);
+    bool help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0);
+    if (argc < 2 || help) {
+        usage(help ? stdout : stderr);
+        return help ? EXIT_PASS : EXIT_CANNOT_JUDGE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("lattice-gate %s\n", lat_version());
+        return EXIT_PASS;
+    }
+    if (argc < 3 || strcmp(argv[1], "parity") != 0 || strcmp(argv[2], "compare") != 0) {
+        fprintf(stderr, "lattice-gate: unknown command '%.80s'; see 'lattice-gate help'\n", argv[1]);
+        return EXIT_CANNOT_JUDGE;
+    }
+    for (int i = 3; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0) {
+            lat_options_help(&compare, stdout);
+            return EXIT_PASS;
+        }
+    return compare.run(argc - 3, argv + 3, &compare);
+}
