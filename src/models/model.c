@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Lattice authors
-#include "models/model.h"
+#include "models/model_parts.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "lattice/generate.h"
-#include "models/model.h"
+#include "models/model_parts.h"
 #include "models/qwen35_step.h"
 
 enum { CONTEXT_DEFAULT = 4096, CHUNK_DEFAULT = 128, CHUNK_MAX = 65536, LOGIT_ROWS = 16, LOGIT_BYTES_MAX = 64 << 20 };

@@ -8,7 +8,7 @@
 #include "core/buf.h"
 #include "core/error.h"
 #include "core/utf8.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer_parts.h"
 
 static const char replacement[] = "\xef\xbf\xbd";
 

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "text/nfc.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer_parts.h"
 
 struct reader {
     struct lat_tokenizer *t;

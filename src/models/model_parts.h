@@ -2,8 +2,8 @@
 // Copyright The Lattice authors
 //
 // Inside of the public handle struct lat_model: what sessions need.
-#ifndef LAT_MODELS_MODEL_H
-#define LAT_MODELS_MODEL_H
+#ifndef LAT_MODELS_MODEL_PARTS_H
+#define LAT_MODELS_MODEL_PARTS_H
 
 #include "kernels/kernels.h"
 #include "lattice/model.h"

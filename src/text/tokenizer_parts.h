@@ -2,8 +2,8 @@
 // Copyright The Lattice authors
 //
 // Inside of the public handle struct lat_tokenizer.
-#ifndef LAT_TEXT_TOKENIZER_H
-#define LAT_TEXT_TOKENIZER_H
+#ifndef LAT_TEXT_TOKENIZER_PARTS_H
+#define LAT_TEXT_TOKENIZER_PARTS_H
 
 #include "core/mem.h"
 #include "text/added_tokens.h"

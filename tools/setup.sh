@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Lattice authors
+#
+# Sourced by demo.sh, test.sh and .ci/run: installs what is missing to build Lattice. Asks nothing, says what it does.
+
+say() { printf '== %s\n' "$*" >&2; }
+
+# need PROGRAM-OR-HEADER-TEST PACKAGE: remembers the package when the test fails.
+missing=""
+need() {
+    if ! eval "$1" >/dev/null 2>&1; then missing="$missing $2"; fi
+}
+
+has() { command -v "$1"; }
+has_pc() { command -v pkg-config && pkg-config --exists "$1"; }
+has_cmake() {
+    command -v cmake && [ "$(cmake --version | sed -n '1s/[^0-9]*\([0-9]*\)\.\([0-9]*\).*/\1\2/p')" -ge 322 ]
+}
+
+install_missing() {
+    [ -z "$missing" ] && return 0
+    if ! command -v apt-get >/dev/null 2>&1; then
+        say "please install the equivalents of these Debian packages, then run this again:$missing"
+        return 2
+    fi
+    as_root=""
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null 2>&1; then
+            say "not root and no sudo: as root, run: apt-get install$missing"
+            return 2
+        fi
+        as_root="sudo"
+    fi
+    say "installing:$missing"
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 || say "apt-get update failed; trying with what is known"
+    # shellcheck disable=SC2086
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2
+    missing=""
+}
+
+# What building the default set takes.
+setup_build() {
+    need "has cc" gcc
+    need "echo '#include <stdio.h>' | cc -E -" libc6-dev
+    need has_cmake cmake
+    need "has ninja" ninja-build
+    need "has pkg-config" pkg-config
+    need "has_pc libutf8proc" libutf8proc-dev
+    need "has_pc libpcre2-8" libpcre2-dev
+    install_missing
+}
+
+# What the tests take besides.
+setup_tests() {
+    setup_build || return 2
+    need "has_pc cmocka" libcmocka-dev
+    need "has git" git
+    need "has c++" g++
+    install_missing
+}
+
+# build PRESET [targets...]
+build_preset() {
+    preset=$1
+    shift
+    cmake --preset "$preset" >/dev/null || return 1
+    cmake --build --preset "$preset" "$@" >&2
+}
