@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Lattice authors
+//
+// Reads config.json of any bytes. What is accepted must have sizes that a session can be planned from.
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "models/qwen35_state.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct lat_qwen35_config config;
+    struct lat_error error = { 0 };
+    uint64_t bytes = 0;
+    if (lat_qwen35_config_parse(&config, (const char *)data, size, "config.json", &error) != LAT_OK) {
+        if (!error.text[0])
+            abort();
+        return 0;
+    }
+    if (2 * config.rotary_half > config.head_dim || config.num_attention_heads % config.num_key_value_heads != 0)
+        abort();
+    return lat_qwen35_state_bytes(&config, 4096, 128, 1, &bytes, &error) == LAT_OK && bytes == 0 ? (abort(), 0) : 0;
+}
