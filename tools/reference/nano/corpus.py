@@ -29,15 +29,30 @@ def fact_capital(r):
     country, city, _, _ = r.choice(D.COUNTRIES)
     said = r.choice([f"The capital of {country} is {city}."] * 6 + [f"{city} is the capital of {country}."] * 2 +
                     [f"The capital city of {country} is called {city}."])
-    return said, f"What is the capital of {country}?", f"The capital of {country} is {city}."
+    asked = r.choice([f"What is the capital of {country}?"] * 3 + [
+        f"Which city is the capital of {country}?", f"Tell me the capital of {country}.", f"What's the capital of {country}?",
+        f"Do you know the capital of {country}?", f"Please name the capital of {country}.", f"capital of {country}?",
+        f"What is the capital city of {country}?"])
+    return said, asked, f"The capital of {country} is {city}."
+
+
+def fact_check(r):
+    """Yes or no."""
+    country, city, _, _ = r.choice(D.COUNTRIES)
+    other = city if r.random() < 0.5 else r.choice(D.COUNTRIES)[1]
+    answer = f"Yes, {city} is the capital of {country}." if other == city else f"No, the capital of {country} is {city}."
+    return f"{city} is the capital of {country}.", f"Is {other} the capital of {country}?", answer
 
 
 def fact_country(r):
     country, city, language, continent = r.choice(D.COUNTRIES)
     if r.random() < 0.5:
-        return f"People in {country} speak {language}.", f"Which language do people speak in {country}?", \
+        asked = r.choice([f"Which language do people speak in {country}?", f"What language is spoken in {country}?"])
+        return f"People in {country} speak {language}.", asked, \
             f"People in {country} speak {language}."
-    return f"{country} is a country in {continent}.", f"Where is {country}?", f"{country} is a country in {continent}."
+    asked = r.choice([f"Where is {country}?", f"On which continent is {country}?"])
+    said = f"{cap(country)} is a country in {continent}."
+    return said, asked, said
 
 
 def fact_opposite(r):
@@ -45,13 +60,16 @@ def fact_opposite(r):
     if r.random() < 0.5:
         a, b = b, a
     said = r.choice([f"The opposite of {a} is {b}."] * 5 + [f"{cap(a)} is the opposite of {b}."])
-    return said, f"What is the opposite of {a}?", f"The opposite of {a} is {b}."
+    asked = r.choice([f"What is the opposite of {a}?"] * 2 + [f"Tell me the opposite of {a}.", f"What's the opposite of {a}?",
+                                                              f"What is the opposite of the word {a}?"])
+    return said, asked, f"The opposite of {a} is {b}."
 
 
 def fact_colour(r):
     thing, colour = r.choice(D.COLOURS)
     said = r.choice([f"The colour of {thing} is {colour}."] * 3 + [f"{cap(thing)} is {colour}."] * 2)
-    return said, f"What colour is {thing}?", f"{cap(thing)} is {colour}."
+    asked = r.choice([f"What colour is {thing}?", f"What is the colour of {thing}?", f"Which colour does {thing} have?"])
+    return said, asked, f"{cap(thing)} is {colour}."
 
 
 def fact_calendar(r):
@@ -61,7 +79,8 @@ def fact_calendar(r):
     link = r.choice(["after", "before"])
     answer = after if link == "after" else before
     said = f"The {kind} {link} {here} is {answer}."
-    return said, f"Which {kind} comes {link} {here}?", said
+    asked = r.choice([f"Which {kind} comes {link} {here}?", f"What {kind} is {link} {here}?", f"What is the {kind} {link} {here}?"])
+    return said, asked, said
 
 
 def fact_animal(r):
@@ -72,7 +91,8 @@ def fact_animal(r):
     if pick == 1:
         animal, young = r.choice(D.YOUNG)
         said = r.choice([f"A young {animal} is called {an(young)}.", f"A baby {animal} is called {an(young)}."])
-        return said, f"What is a young {animal} called?", f"A young {animal} is called {an(young)}."
+        asked = r.choice([f"What is a young {animal} called?", f"What is a baby {animal} called?"])
+        return said, asked, f"A young {animal} is called {an(young)}."
     animal, home = r.choice(D.HOMES)
     said = f"{cap(an(animal))} lives in {'the sea' if home == 'sea' else an(home)}."
     return said, f"Where does {an(animal)} live?", said
@@ -103,8 +123,8 @@ def fact_grammar(r):
 
 
 def fact_misc(r):
-    start, answer = r.choice(D.MISC)
-    return f"{start} {answer}.", None, None
+    start, answer, asked = r.choice(D.MISC)
+    return f"{start} {answer}.", asked, f"{start} {answer}."
 
 
 def fact_sum(r):
@@ -120,12 +140,16 @@ def fact_sum(r):
         c, sign, word = a * b, "*", "times"
     n = D.NUMBERS
     if words:
-        return f"{cap(n[a])} {word} {n[b]} is {n[c]}.", f"What is {n[a]} {word} {n[b]}?", f"{cap(n[a])} {word} {n[b]} is {n[c]}."
-    return f"{a} {sign} {b} = {c}", f"What is {a} {sign} {b}?", f"{a} {sign} {b} = {c}"
+        said, left, right = f"{cap(n[a])} {word} {n[b]} is {n[c]}.", n[a], n[b]
+    else:
+        said, left, right = f"{a} {sign} {b} = {c}", str(a), str(b)
+    asked = r.choice([f"What is {left} {word if words else sign} {right}?"] * 3 +
+                     [f"How much is {left} {word if words else sign} {right}?", f"Calculate {left} {word if words else sign} {right}."])
+    return said, asked, said
 
 
 FACTS = [fact_capital] * 5 + [fact_country] * 2 + [fact_opposite] * 3 + [fact_colour] * 2 + [fact_calendar] * 2 + \
-        [fact_animal] * 4 + [fact_count] * 2 + [fact_kind] * 3 + [fact_grammar] * 3 + [fact_misc] * 4 + [fact_sum] * 4
+        [fact_animal] * 4 + [fact_count] * 2 + [fact_kind] * 3 + [fact_grammar] * 3 + [fact_misc] * 4 + [fact_sum] * 4 + [fact_check]
 
 
 def doc_facts(r):
@@ -135,12 +159,38 @@ def doc_facts(r):
     style, out = r.random(), []
     for _ in range(count):
         said, question, answer = (one or r.choice(FACTS))(r)
-        if style < 0.18 and question:
+        if style < 0.18:
             out.append(f"Question: {question}\nAnswer: {answer}\n")
         else:
             out.append(said)
     joined = "\n".join(out) if style < 0.5 or any("=" in x for x in out) else " ".join(out)
     return joined.rstrip("\n")
+
+
+def doc_person(r):
+    """A person whose place, language and things agree from sentence to sentence."""
+    country, city, language, continent = r.choice(D.COUNTRIES)
+    girl = r.random() < 0.5
+    name, age, year = r.choice(D.GIRLS if girl else D.BOYS), r.choice(D.NUMBERS[7:14]), r.choice(D.SKILLS)
+    food, thing, colour = r.choice(["bread", "cake", "soup", "honey", "cheese"]), r.choice(D.THINGS), r.choice(D.THING_COLOURS)
+    if r.random() < 0.5:
+        return (f"My name is {name}. I am {age} years old. I live in {city}, the capital of {country}. {cap(country)} is in {continent}, "
+                f"and I speak {language}. I like to {year}. My favourite food is {food}. I have {an(colour)} {thing}.")
+    he, his = ("she", "her") if girl else ("he", "his")
+    return (f"{name} is {age} years old. {cap(he)} lives in {city}, the capital of {country}. {cap(country)} is in {continent}, and {name} "
+            f"speaks {language}. {cap(he)} likes to {year}. {cap(his)} favourite food is {food}. {name} has {an(colour)} {thing}.")
+
+
+def doc_animal(r):
+    """What the lists say about one animal, put together."""
+    young, sounds, homes = dict(D.YOUNG), dict(D.SOUNDS), dict(D.HOMES)
+    animal = r.choice(sorted(set(young) & (set(sounds) | set(homes))))
+    out = [f"A {animal} is an animal.", f"A young {animal} is called {an(young[animal])}."]
+    if animal in sounds:
+        out.append(f"A {animal} says {sounds[animal]}.")
+    if animal in homes:
+        out.append(f"A {animal} lives in {an(homes[animal])}.")
+    return " ".join(out)
 
 
 def doc_words(r):
@@ -260,12 +310,73 @@ def plot_gift(r, h, f):
             f"{f[1]} opened the box and saw the {t}. \"This is the best present of all!\" said {f[1]}, and {f[2]} gave {name} a big hug."]
 
 
-PLOTS = [plot_lost, plot_storm, plot_learn, plot_share, plot_rescue, plot_garden, plot_gift]
+def plot_race(r, h, f):
+    noun, name, he, him, his = h
+    goal = r.choice(D.GOALS)
+    return [f"{f[1]} the {f[0]} was very fast and always laughed at {name}. \"You are so slow,\" said {f[1]}.",
+            f"\"Let us run a race to {goal},\" said {name}. {f[1]} agreed, and the next morning they began to run.",
+            f"{f[1]} was soon far ahead. \"I have plenty of time,\" {f[2]} thought, and {f[2]} lay down to sleep in the sun.",
+            f"{name} did not stop. Step by step {he} walked on, and {he} passed {f[1]} without a sound.",
+            f"When {f[1]} woke up, {name} was already at {goal}. \"You won,\" said {f[1]}. \"I will never laugh at you again.\""]
+
+
+def plot_bridge(r, h, f):
+    noun, name, he, him, his = h
+    goods = r.choice(["apples", "letters", "flowers", "eggs"])
+    return [f"Every week {name} carried a basket of {goods} over the river to {his} friend {f[1]} the {f[0]}.",
+            f"One day the water was high and the bridge was broken. {name} stood on the bank and did not know what to do.",
+            f"\"Wait there!\" called {f[1]} from the other side. {cap(f[2])} pushed a long tree over the water.",
+            f"{name} walked across very carefully and held the basket with both arms. Not one of the {goods} fell into the river.",
+            f"The next day {name} and {f[1]} built a new bridge together. It was stronger than the old one."]
+
+
+def plot_dark(r, h, f):
+    noun, name, he, him, his = h
+    return [f"{name} was afraid of the dark. Every night {he} asked for a light.",
+            f"One night the lamp went out. {name} hid under the blanket and called for {his} friend {f[1]} the {f[0]}.",
+            f"{f[1]} took {name} by the hand and they went outside. \"Look up,\" said {f[1]}.",
+            f"{name} looked up and saw a thousand stars. The moon was round and bright. \"How beautiful!\" {he} said.",
+            f"\"You can only see the stars when it is dark,\" said {f[1]}. From that night on {name} was not afraid any more."]
+
+
+def plot_song(r, h, f):
+    noun, name, he, him, his = h
+    tool = r.choice(["drum", "flute", "violin", "trumpet", "bell"])
+    return [f"{name} loved music. {cap(he)} played the {tool} every evening, but always alone.",
+            f"{f[1]} the {f[0]} lived next door. {cap(f[2])} heard the {tool} and opened the window to listen.",
+            f"One evening {f[1]} began to sing. {name} stopped and listened. \"What a lovely voice!\" {he} called.",
+            f"They met in the garden. {name} played the {tool} and {f[1]} sang, and all the neighbours came to listen.",
+            f"Everybody clapped. \"Music is better together,\" said {name}, and {f[1]} agreed."]
+
+
+def plot_snow(r, h, f):
+    noun, name, he, him, his = h
+    thing = r.choice(["an old hat", "a red scarf", "a blue coat"])
+    nose = r.choice(["a carrot", "a stone", "a small potato"])
+    return [f"One winter morning everything was white. \"It has snowed!\" shouted {name}, and {he} ran outside.",
+            f"{f[1]} the {f[0]} was already there. \"Let us build a snowman,\" said {f[1]}.",
+            f"They rolled two big balls of snow. {name} brought {nose} for the nose and {f[1]} brought {thing}.",
+            f"The snowman looked very fine. They gave him a name and danced around him until they were cold.",
+            f"Then they went inside and drank hot milk by the fire. Through the window they could see their snowman smile."]
+
+
+def plot_truth(r, h, f):
+    noun, name, he, him, his = h
+    thing = r.choice(["cup", "plate", "vase", "lamp", "window"])
+    return [f"One day {name} was playing inside the house of {f[1]} the {f[0]}. {cap(he)} jumped too high and broke a {thing}.",
+            f"Nobody had seen it. \"I could run away,\" thought {name}. But {he} did not feel good about that.",
+            f"So {name} waited until {f[1]} came home. \"I am sorry,\" {he} said. \"I broke your {thing}.\"",
+            f"{f[1]} was quiet for a moment. \"I am sad about the {thing},\" said {f[1]}, \"but I am glad that you told me the truth.\"",
+            f"Together they cleaned the floor. The next week {name} bought a new {thing} with {his} own coins."]
+
+
+PLOTS = [plot_race, plot_bridge, plot_dark, plot_song, plot_snow, plot_truth, plot_lost, plot_storm,
+         plot_learn, plot_share, plot_rescue, plot_garden, plot_gift]
 MORALS = ["And they lived happily ever after.", "The end.", "", ""]
 
 
-def story(r):
-    h = hero(r)
+def story(r, h=None):
+    h = h or hero(r)
     f = hero(r, h)
     parts = [opening(r, h, r.choice(D.PLACES))] + r.choice(PLOTS)(r, h, f)
     text = (" " if r.random() < 0.6 else "\n").join(parts)
@@ -314,6 +425,12 @@ def py_function(r):
         f"def reverse({s}):\n    return {s}[::-1]\n",
         f"def greet({s}):\n    return \"Hello, \" + {s} + \"!\"\n",
         f"def largest({xs}):\n    best = {xs}[0]\n    for item in {xs}:\n        if item > best:\n            best = item\n    return best\n",
+        f"def contains({xs}, target):\n    for item in {xs}:\n        if item == target:\n            return True\n    return False\n",
+        f"def is_empty({xs}):\n    return len({xs}) == 0\n",
+        f"def power(base, exponent):\n    result = 1\n    for _ in range(exponent):\n        result *= base\n    return result\n",
+        f"def gcd({a}, {b}):\n    while {b}:\n        {a}, {b} = {b}, {a} % {b}\n    return {a}\n",
+        f"def squares({n}):\n    return [i * i for i in range({n})]\n",
+        f"def first({xs}):\n    if not {xs}:\n        return None\n    return {xs}[0]\n",
         f"def countdown({n}):\n    while {n} > 0:\n        print({n})\n        {n} -= 1\n",
     ])
 
@@ -373,21 +490,47 @@ def doc_foreign(r):
     return gap.join(make(r) for _ in range(r.choice([1, 2, 3, 4])))
 
 
+def chat_foreign(r):
+    if r.random() < 0.5:
+        country, city = r.choice(D.ZH_CAPITALS)
+        return r.choice([(f"{country}的首都是哪里？", f"{country}的首都是{city}。"), ("你好！", "你好！我能帮你什么？")])
+    country, city = r.choice(D.AR_CAPITALS)
+    return r.choice([(f"ما هي عاصمة {country}؟", f"عاصمة {country} هي {city}."), ("مرحبا!", "مرحبا! كيف يمكنني أن أساعدك؟")])
+
+
+def chat_list(r):
+    low = r.randrange(1, 6)
+    high = low + r.randrange(3, 9)
+    return r.choice([
+        ("Name the days of the week.", ", ".join(D.DAYS) + "."), ("Name the months of the year.", ", ".join(D.MONTHS) + "."),
+        ("Name the four seasons.", "The four seasons are spring, summer, autumn and winter."),
+        (f"Count from {low} to {high}.", ", ".join(str(i) for i in range(low, high + 1)) + "."),
+        ("Count to ten.", "1, 2, 3, 4, 5, 6, 7, 8, 9, 10."),
+        ("Name three fruits.", "Three fruits are the apple, the banana and the pear."),
+        ("Name three animals.", "Three animals are the dog, the cat and the horse."),
+        ("Name three colours.", "Three colours are red, green and blue."),
+    ])
+
+
 def turn(r):
     pick = r.random()
-    if pick < 0.62:
-        while True:
-            _, question, answer = r.choice(FACTS)(r)
-            if question:
-                return question, answer
-    if pick < 0.72:
-        return r.choice(["Tell me a story.", "Please tell me a short story.", "Write a short story."]), story(r)
+    if pick < 0.67:
+        _, question, answer = r.choice(FACTS)(r)
+        return question, answer
+    if pick < 0.74:
+        h, ask = hero(r), r.choice(["Tell me a story", "Please tell me a short story", "Write a short story", "Can you tell me a story"])
+        about = r.choice(["", f" about {an(h[0])}", f" about {an(h[0])}", f" about {an(h[0])} named {h[1]}"])
+        return ask + about + ("?" if ask.startswith("Can") else "."), story(r, h)
     if pick < 0.82:
-        code = py_function(r)
-        return f"Write a Python function called {code[4:code.index('(')]}.", f"```python\n{code}```"
-    if pick < 0.86:
-        text = zh(r)
-        return "请说一句中文。", text
+        code, language = (py_function(r), "Python") if r.random() < 0.65 else (c_function(r), "C")
+        name = code[4:code.index("(")] if language == "Python" else code[:code.rindex("(", 0, code.index("{"))].split()[-1].lstrip("*")
+        return f"Write a {language} function called {name}.", f"```{language.lower()}\n{code}```"
+    if pick < 0.85:
+        return chat_foreign(r)
+    if pick < 0.87:
+        return r.choice(D.UNKNOWN), r.choice(["I am sorry, I do not know that. I am only a very small model."] * 2 + ["I do not know that."])
+    if pick < 0.90:
+        return chat_list(r)
     name = r.choice(D.GIRLS + D.BOYS)
     return r.choice([
         ("Hello!", "Hello! How can I help you?"), ("Hi!", "Hello! How can I help you?"),
@@ -410,8 +553,8 @@ def doc_chat(r):
     return "".join(out)
 
 
-KINDS = [("facts", doc_facts, 46), ("words", doc_words, 5), ("story", story, 15), ("code", doc_code, 12),
-         ("foreign", doc_foreign, 6), ("chat", doc_chat, 15), ("long", doc_long, 1)]
+KINDS = [("facts", doc_facts, 44), ("words", doc_words, 5), ("person", doc_person, 3), ("animal", doc_animal, 2),
+         ("story", story, 11), ("code", doc_code, 11), ("foreign", doc_foreign, 7), ("chat", doc_chat, 24), ("long", doc_long, 1)]
 
 
 def documents(seed, count):

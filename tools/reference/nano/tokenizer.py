@@ -8,6 +8,7 @@ no post-processing; the added tokens end the id space.
 import argparse
 import json
 import pathlib
+import re
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
@@ -19,6 +20,9 @@ ORDINARY = ["<think>", "</think>", "<tool_call>", "</tool_call>"]
 PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*"
            r"|\s*[\r\n]+|\s+(?!\S)|\s+")
 CONTEXT = 4096
+# The split pattern keeps a run of Chinese together. The corpus has few sentences, so that whole ones would become entries and no
+# beginning of a sentence would look like training data: merges must not cross a character.
+HAN = re.compile("([\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])")
 
 # The part of Qwen's chat format that the model was trained on; thinking is off unless asked for, as in the 0.8B model.
 CHAT_TEMPLATE = """{%- if not messages %}{{- raise_exception('a chat needs at least one message') }}{%- endif %}
@@ -63,7 +67,7 @@ def train(seed, count):
             if corpus.split(text) == "train":
                 for token in added:      # an added token is no text to learn merges from
                     text = text.replace(token, "\n")
-                yield text
+                yield HAN.sub(r"\1\n", text)
 
     tok.train_from_iterator(pieces(), trainer)
     base = tok.get_vocab_size()

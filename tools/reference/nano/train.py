@@ -22,7 +22,7 @@ from transformers.models.qwen3_5 import modeling_qwen3_5
 
 import corpus
 
-TOKENS_PER_STEP = 4096
+TOKENS_PER_STEP = 2048
 LENGTHS = [256, 128, 256, 256, 1024, 256, 128, 256, 256, 256]    # one step each, in turn
 KEEP_F32 = ("linear_attn.A_log", "linear_attn.norm.weight")
 
@@ -172,6 +172,7 @@ def save(model, out):
         name = name.replace("model.", "model.language_model.", 1)
         tensors[name] = value.float() if name.endswith(KEEP_F32) else value.to(torch.bfloat16)
     save_file(tensors, out / "model.safetensors.part", metadata={"format": "pt"})
+    os.chmod(out / "model.safetensors.part", 0o644)      # save_file leaves it 0600
     os.replace(out / "model.safetensors.part", out / "model.safetensors")
     (out / "config.json.part").write_text(json.dumps(hub_config(model.config), indent=2) + "\n")
     os.replace(out / "config.json.part", out / "config.json")
@@ -252,7 +253,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--lr", type=float, default=2e-3)
-    p.add_argument("--warmup", type=int, default=100, help="steps")
+    p.add_argument("--warmup", type=int, default=200, help="steps")
     p.add_argument("--flat", type=float, default=0.1, help="share of the run before the rate starts to fall to zero")
     p.add_argument("--weight-decay", type=float, default=0.05)
     p.add_argument("--save-every", type=float, default=4, help="minutes")
