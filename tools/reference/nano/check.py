@@ -19,6 +19,8 @@ from safetensors import safe_open
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, Qwen3_5ForCausalLM
 
+from corpus_data import HEROES
+
 NEEDED, OF = 25, 30
 STORY_WORDS = 40
 STORIES = ["Once upon a time", "Once upon a time there was a little rabbit named Max."]
@@ -64,7 +66,8 @@ def check_folder(folder, model, failures):
 
 
 def story_faults(text):
-    """Why a story does not hold together: too short, its hero forgotten, sentences repeated, cut off."""
+    """Why a story does not hold together: too short, its hero forgotten, no second
+    person or one of the same name, sentences repeated."""
     words = text.split()
     faults = [] if len(words) >= STORY_WORDS else [f"{len(words)} words"]
     hero = re.search(r"named (\w+)", text)
@@ -72,6 +75,11 @@ def story_faults(text):
         faults.append("nobody is named")
     elif text.count(hero[1]) < 3:
         faults.append(f"{hero[1]} is forgotten")
+    friend = re.search(rf"\b([A-Z]\w+),? the ({'|'.join(noun for noun, _ in HEROES)})\b", text)
+    if not friend:
+        faults.append("nobody else comes")
+    elif hero and friend[1] == hero[1] or text.count(friend[1]) < 2:
+        faults.append(f"{friend[1]} the {friend[2]} is the hero, or forgotten")
     sentences = [s.strip() for s in re.split(r"[.!?]\"?\s", text) if len(s.split()) > 3]
     if len(set(sentences)) < len(sentences):
         faults.append("a sentence is repeated")

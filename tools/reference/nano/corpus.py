@@ -149,7 +149,7 @@ def fact_sum(r):
 
 
 FACTS = [fact_capital] * 5 + [fact_country] * 2 + [fact_opposite] * 3 + [fact_colour] * 2 + [fact_calendar] * 2 + \
-        [fact_animal] * 4 + [fact_count] * 2 + [fact_kind] * 3 + [fact_grammar] * 3 + [fact_misc] * 4 + [fact_sum] * 4 + [fact_check]
+        [fact_animal] * 4 + [fact_count] * 2 + [fact_kind] * 3 + [fact_grammar] * 3 + [fact_misc] * 4 + [fact_sum] * 7 + [fact_check]
 
 
 def doc_facts(r):
@@ -220,13 +220,14 @@ def doc_words(r):
 # ---- stories -----------------------------------------------------------------------------------------------------------------
 
 def hero(r, other=None):
-    """(noun, name, he/she, him/her, his/her); never the noun or the name of `other`."""
+    """(noun, name, he/she, him/her, his/her); with `other`, the second person of that one's story."""
+    girls, boys = (D.FRIEND_GIRLS, D.FRIEND_BOYS) if other else (D.GIRLS, D.BOYS)
     while True:
         noun, sex = r.choice(D.HEROES)
         if sex == "it":
             sex = r.choice(["he", "she"])
-        name = r.choice(D.GIRLS if sex == "she" else D.BOYS)
-        if other is None or (noun != other[0] and name != other[1]):
+        name = r.choice(girls if sex == "she" else boys)
+        if other is None or noun != other[0]:
             return (noun, name) + (("she", "her", "her") if sex == "she" else ("he", "him", "his"))
 
 

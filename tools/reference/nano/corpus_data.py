@@ -197,6 +197,9 @@ HEROES = [("rabbit", "it"), ("fox", "it"), ("bear", "it"), ("mouse", "it"), ("do
           ("frog", "it"), ("owl", "it"), ("girl", "she"), ("boy", "he"), ("princess", "she"), ("prince", "he")]
 GIRLS = ["Anna", "Mia", "Lily", "Rosa", "Emma", "Nora", "Clara", "Ella", "Lucy", "Zoe"]
 BOYS = ["Tom", "Max", "Leo", "Ben", "Sam", "Jack", "Oscar", "Theo", "Hugo", "Finn"]
+# second persons of stories have names of their own: a model this small would often call both the same
+FRIEND_GIRLS = ["Sara", "Ida", "Maya", "Nina", "Olive", "Ruby", "Tina", "Vera"]
+FRIEND_BOYS = ["Adam", "Carl", "Eric", "Felix", "Henry", "Ivan", "Paul", "Simon"]
 PLACES = ["in a small house near the forest", "in a green valley", "by a big blue lake", "at the edge of a village",
           "on a quiet farm", "on top of a hill", "near the sea", "in the middle of a forest"]
 THINGS = ["ball", "kite", "hat", "key", "book", "bell", "lamp", "boat", "drum", "scarf", "basket", "coin"]
