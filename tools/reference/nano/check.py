@@ -19,7 +19,7 @@ from safetensors import safe_open
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, Qwen3_5ForCausalLM
 
-from corpus_data import HEROES
+from corpus_data import COUNTRIES, HEROES, NUMBERS, OPPOSITES
 
 NEEDED, OF = 25, 30
 STORY_WORDS = 40
@@ -96,14 +96,34 @@ def function_faults(source, test):
     return [] if held else [f"{test} is not true"]
 
 
+def wide(writer):
+    """All capitals, opposites and small sums, not only those of facts.json: how far its memory goes. Nothing fails here."""
+    n = NUMBERS
+    sets = {
+        "capitals": [(f"The capital of {c} is", f" {city}.") for c, city, _, _ in COUNTRIES],
+        "capitals, asked in a chat": [(chat_prompt(f"What is the capital of {c}?"), f"The capital of {c} is {city}.")
+                                      for c, city, _, _ in COUNTRIES],
+        "opposites": [(f"The opposite of {a} is", f" {b}.") for pair in OPPOSITES for a, b in (pair, pair[::-1])],
+        "sums of 0 to 10 in words": [(f"{n[a].capitalize()} plus {n[b]} is", f" {n[a + b]}.") for a in range(11) for b in range(11)],
+        "sums of 0 to 10 in figures": [(f"{a} + {b} =", f" {a + b}\n") for a in range(11) for b in range(11)],
+    }
+    for name, pairs in sets.items():
+        right = sum((writer.go_on(prompt, 16)[0] + "\n").startswith(answer) for prompt, answer in pairs)
+        print(f"{name}: {right} of {len(pairs)}", flush=True)
+
+
 def main():
     p = argparse.ArgumentParser(description="check models/nano with transformers")
     p.add_argument("folder", type=pathlib.Path)
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--samples", type=pathlib.Path, help="where to write the samples (default: FOLDER/samples.json)")
+    p.add_argument("--wide", action="store_true", help="only count over all capitals, opposites and sums")
     a = p.parse_args()
     torch.set_num_threads(a.threads)
     writer, failures, samples = Writer(a.folder), [], []
+    if a.wide:
+        wide(writer)
+        return
 
     def sample(kind, prompt, most):
         text, end = writer.go_on(prompt, most)

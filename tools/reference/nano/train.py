@@ -179,8 +179,11 @@ def save(model, out):
 
 
 def write_log(rows, path, most=200):
-    keep = set(range(0, len(rows), max(1, math.ceil(len(rows) / (most - 1))))) | {len(rows) - 1}
-    path.write_text("".join(json.dumps(rows[i]) + "\n" for i in sorted(keep)))
+    """Every row with a held-out loss, the last, and the others thinned evenly to `most` lines."""
+    held = {i for i, row in enumerate(rows) if "held_out_loss" in row} | {len(rows) - 1}
+    stride = max(1, math.ceil(len(rows) / max(1, most - len(held))))
+    keep = sorted(held | set(range(0, len(rows), stride)))
+    path.write_text("".join(json.dumps(rows[i]) + "\n" for i in keep))
 
 
 # ---- the run -------------------------------------------------------------------------------------------------------------
