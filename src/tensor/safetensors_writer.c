@@ -75,7 +75,9 @@ static enum lat_status write_header(struct lat_st_writer *w, const struct lat_st
     while (header.length % 8 && !header.failed) // so that the data begins at a multiple of 8
         lat_buf_add_char(&header, ' ');
     enum lat_status status = LAT_OK;
-    if (!fits || header.failed)
+    if (header.failed && header.length < HEADER_BYTES_MAX / 2)
+        status = lat_error_memory(error, w->out.path);
+    else if (!fits || header.failed)
         status = lat_error_set(error, LAT_LIMIT, "%s: too much for one safetensors file", w->out.path);
     unsigned char length[8];
     for (size_t i = 0; i < 8; i++)

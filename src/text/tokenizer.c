@@ -108,6 +108,17 @@ enum lat_status lat_tokenizer_encode(const struct lat_tokenizer *tokenizer, cons
     return add_all(ids, &tokenizer->after, error);
 }
 
+static int32_t find_id(const struct lat_tokenizer *tokenizer, const char *content, size_t length)
+{
+    // From the end: added tokens, which are asked for most, have the last ids.
+    for (size_t i = tokenizer->size; i > 0; i--) {
+        const struct lat_token *token = &tokenizer->tokens[i - 1];
+        if (token->bytes && token->length == length && memcmp(token->bytes, content, length) == 0)
+            return (int32_t)(i - 1);
+    }
+    return -1;
+}
+
 // eos_token of tokenizer_config.json: a string, or an object with content.
 static enum lat_status read_eos(struct lat_tokenizer *t, const char *path, struct lat_error *error)
 {
@@ -119,10 +130,8 @@ static enum lat_status read_eos(struct lat_tokenizer *t, const char *path, struc
         const struct lat_json_node *eos = lat_json_get(doc.root, "eos_token");
         if (eos && eos->kind == LAT_JSON_OBJECT)
             eos = lat_json_get(eos, "content");
-        char *text = eos && eos->kind == LAT_JSON_STRING ? lat_mem_copy_text(eos->u.string, eos->count) : NULL;
-        if (text)
-            t->eos = lat_tokenizer_id(t, text);
-        lat_mem_free(text);
+        if (eos && eos->kind == LAT_JSON_STRING)
+            t->eos = find_id(t, eos->u.string, eos->count);
         lat_json_release(&doc);
     }
     lat_file_map_close(&map);
@@ -193,12 +202,5 @@ bool lat_tokenizer_is_special(const struct lat_tokenizer *tokenizer, int32_t id)
 
 int32_t lat_tokenizer_id(const struct lat_tokenizer *tokenizer, const char *content)
 {
-    size_t length = strlen(content);
-    // From the end: added tokens, which are asked for most, have the last ids.
-    for (size_t i = tokenizer->size; i > 0; i--) {
-        const struct lat_token *token = &tokenizer->tokens[i - 1];
-        if (token->bytes && token->length == length && memcmp(token->bytes, content, length) == 0)
-            return (int32_t)(i - 1);
-    }
-    return -1;
+    return find_id(tokenizer, content, strlen(content));
 }

@@ -24,17 +24,17 @@ CHECKPOINTS = {
     "dense-f16": ({"rope_parameters": {"rope_type": "default", "rope_theta": 1e7, "partial_rotary_factor": 0.5}}, torch.float16, None),
     "sharded-bf16": ({}, torch.bfloat16, "nested"),
     "moe-experts": (dict(MOE), torch.bfloat16, None),
-    "moe-fused": (dict(MOE, num_experts_per_tok=3), torch.float32, "fused"),
-    "equal-heads": (dict(linear_num_key_heads=3, linear_num_value_heads=3), torch.float32, None),
+    "moe-fused": (dict(MOE, num_experts_per_tok=3), torch.bfloat16, "fused"),
+    "equal-heads": (dict(linear_num_key_heads=3, linear_num_value_heads=3), torch.bfloat16, None),
     "untied": (dict(tie_word_embeddings=False), torch.bfloat16, None),
     "odd-sizes": (dict(vocab_size=101, hidden_size=37, head_dim=20, num_attention_heads=3, num_key_value_heads=1,
                        linear_key_head_dim=12, linear_value_head_dim=21, linear_num_key_heads=2, linear_num_value_heads=6,
                        intermediate_size=53, tie_word_embeddings=False), torch.float32, None),
     "linear-deep": (dict(num_hidden_layers=12, hidden_size=32, intermediate_size=40, layer_types=["linear_attention"] * 12),
-                    torch.float32, None),
+                    torch.bfloat16, None),
     "irregular-bias": (dict(num_hidden_layers=5, attention_bias=True,
                             layer_types=["full_attention", "linear_attention", "full_attention", "full_attention",
-                                         "linear_attention"]), torch.float32, None),
+                                         "linear_attention"]), torch.bfloat16, None),
 }
 
 

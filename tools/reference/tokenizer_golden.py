@@ -81,7 +81,8 @@ def freeze(out):
             for text in strings(1000, seed, added_of(tokenizer)):
                 ids = tokenizer.encode(text).ids
                 back = tokenizer.decode(ids, skip_special_tokens=False)
-                f.write(json.dumps({"text": text, "ids": ids, "back": back}, separators=(",", ":")) + "\n")
+                row = {"text": text, "ids": ids, **({} if back == text else {"back": back})}
+                f.write(json.dumps(row, separators=(",", ":")) + "\n")
 
 
 def compare(count, lattice, path):

@@ -72,6 +72,8 @@ static void check_stream(const struct lat_tokenizer *t, const struct lat_ids *id
 static void check_line(const struct lat_tokenizer *t, const struct lat_json_node *root, size_t line)
 {
     const struct lat_json_node *text = lat_json_get(root, "text"), *back = lat_json_get(root, "back");
+    if (!back) // left out where decoding gives the text again
+        back = text;
     struct lat_ids ids = encode(t, text->u.string, text->count, 0);
     char *out = NULL;
     size_t length = 0;
