@@ -81,6 +81,7 @@ def train(name, samples):
         vocab_size=size, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
     data = json.loads(t.to_str())
     data["added_tokens"] = added_tokens(len(data["model"]["vocab"]))
+    data = json.loads(Tokenizer.from_str(json.dumps(data)).to_str())  # with the ids that Hugging Face gives them
     if name == "qwen2":  # merges as strings, the older way; the other file has pairs
         data["model"]["merges"] = [" ".join(m) if isinstance(m, list) else m for m in data["model"]["merges"]]
     return json.dumps(data, ensure_ascii=False)
