@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include <utf8proc.h>
-
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/utf8.h"
@@ -87,6 +85,9 @@ enum lat_status lat_added_set_add(struct lat_added_set *set, const char *content
         if (node < 0)
             return lat_error_memory(error, "added tokens");
     }
+    int32_t old = set->nodes[node].token;
+    if (old >= 0 && (token->special && !set->tokens[old].special))
+        return LAT_OK;
     struct lat_added *tokens = lat_mem_grow(set->tokens, set->token_count + 1, sizeof *tokens);
     if (!tokens)
         return lat_error_memory(error, "added tokens");
@@ -94,6 +95,17 @@ enum lat_status lat_added_set_add(struct lat_added_set *set, const char *content
     set->tokens[set->token_count] = *token;
     set->nodes[node].token = (int32_t)set->token_count++;
     return LAT_OK;
+}
+
+int32_t lat_added_set_id(const struct lat_added_set *set, const char *content, size_t length)
+{
+    int32_t node = -1;
+    for (size_t i = 0; i < length; i++) {
+        node = step(set, node, (unsigned char)content[i]);
+        if (node < 0)
+            return -1;
+    }
+    return node >= 0 && set->nodes[node].token >= 0 ? set->tokens[set->nodes[node].token].id : -1;
 }
 
 // The longest token that starts at `at`, or NULL.
@@ -114,17 +126,6 @@ static const struct lat_added *longest_at(const struct lat_added_set *set, const
     return found;
 }
 
-// \w of the regular expressions: letters, marks, decimal numbers, connectors, joiners.
-static bool is_word(uint32_t code)
-{
-    if (code == 0x200c || code == 0x200d)
-        return true;
-    enum lat_unicode_class class = lat_unicode_class(code);
-    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)code);
-    return class == LAT_CLASS_LETTER || class == LAT_CLASS_MARK || category == UTF8PROC_CATEGORY_ND
-        || category == UTF8PROC_CATEGORY_NL || category == UTF8PROC_CATEGORY_PC;
-}
-
 // Offset of the character before `at`.
 static size_t character_before(const char *text, size_t at)
 {
@@ -137,15 +138,16 @@ static size_t character_before(const char *text, size_t at)
 static bool word_touches(const char *text, size_t length, size_t begin, size_t end)
 {
     uint32_t code = 0;
-    if (begin > 0 && lat_utf8_decode(text + character_before(text, begin), begin - character_before(text, begin), &code) && is_word(code))
+    size_t before = begin ? character_before(text, begin) : 0;
+    if (begin > 0 && lat_utf8_decode(text + before, begin - before, &code) && lat_unicode_is_word(code))
         return true;
-    return end < length && lat_utf8_decode(text + end, length - end, &code) && is_word(code);
+    return end < length && lat_utf8_decode(text + end, length - end, &code) && lat_unicode_is_word(code);
 }
 
-static size_t strip_left(const char *text, size_t from, size_t at)
+size_t lat_added_strip_left(const char *text, size_t limit, size_t at)
 {
     uint32_t code = 0;
-    while (at > from) {
+    while (at > limit) {
         size_t before = character_before(text, at);
         if (!lat_utf8_decode(text + before, at - before, &code) || lat_unicode_class(code) != LAT_CLASS_SPACE)
             break;
@@ -154,7 +156,7 @@ static size_t strip_left(const char *text, size_t from, size_t at)
     return at;
 }
 
-static size_t strip_right(const char *text, size_t length, size_t at)
+size_t lat_added_strip_right(const char *text, size_t length, size_t at)
 {
     uint32_t code = 0;
     while (at < length) {
@@ -183,12 +185,7 @@ struct lat_added_match lat_added_set_find(const struct lat_added_set *set, const
             at = end;
             continue;
         }
-        struct lat_added_match match = { .begin = at, .end = end, .id = token->id };
-        if (token->lstrip)
-            match.begin = strip_left(text, from, at);
-        if (token->rstrip)
-            match.end = strip_right(text, length, end);
-        return match;
+        return (struct lat_added_match){ .begin = at, .end = end, .token = token };
     }
     return none;
 }

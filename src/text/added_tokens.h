@@ -30,18 +30,23 @@ struct lat_added_set {
 };
 
 struct lat_added_match {
-    size_t begin, end; // end 0: none
-    int32_t id;
+    size_t begin, end;             // of the content itself, before lstrip and rstrip
+    const struct lat_added *token; // NULL: none
 };
 
 void lat_added_set_init(struct lat_added_set *set);
 void lat_added_set_release(struct lat_added_set *set);
-// Of two tokens with the same content the last counts.
+// Of two tokens with the same content the last counts, but a special one yields to others, as in Hugging Face.
 LAT_NODISCARD enum lat_status lat_added_set_add(struct lat_added_set *set, const char *content, size_t length,
                                                 const struct lat_added *token, struct lat_error *error);
-// The first match that holds in text[from..length), white space of lstrip/rstrip included. `plain` skips special
-// tokens, `plain_all` all.
+// The id of the token with exactly this content, or -1.
+int32_t lat_added_set_id(const struct lat_added_set *set, const char *content, size_t length);
+// The first match that holds in text[from..length). `plain` skips special tokens, `plain_all` all.
 struct lat_added_match lat_added_set_find(const struct lat_added_set *set, const char *text, size_t length, size_t from,
                                           bool plain, bool plain_all);
+
+// Start of the white space that ends at `at`, not before `limit`; end of the white space that starts at `at`.
+size_t lat_added_strip_left(const char *text, size_t limit, size_t at);
+size_t lat_added_strip_right(const char *text, size_t length, size_t at);
 
 #endif

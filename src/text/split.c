@@ -15,12 +15,17 @@ static const char pattern_qwen2[] =
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
     "|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
+static const char pattern_gpt2[] =
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+
 enum lat_split_kind lat_split_recognise(const char *pattern, size_t length)
 {
     if (length == sizeof pattern_qwen35 - 1 && memcmp(pattern, pattern_qwen35, length) == 0)
         return LAT_SPLIT_QWEN35;
     if (length == sizeof pattern_qwen2 - 1 && memcmp(pattern, pattern_qwen2, length) == 0)
         return LAT_SPLIT_QWEN2;
+    if (length == sizeof pattern_gpt2 - 1 && memcmp(pattern, pattern_gpt2, length) == 0)
+        return LAT_SPLIT_GPT2;
     return LAT_SPLIT_REGEX;
 }
 
@@ -111,9 +116,9 @@ static size_t signs(const struct scan *s, struct symbol first)
     return at;
 }
 
-// \s*[\r\n]+|\s+(?!\S)|\s+ over a run of white space: up to its last newline; else, before a non-space, all but its
-// last character; else all of it.
-static size_t spaces(const struct scan *s, struct symbol first)
+// \s+(?!\S)|\s+ over a run of white space: all of it at the end of the text, else all but its last character; with
+// `lines`, \s*[\r\n]+ goes before: up to the last newline.
+static size_t spaces(const struct scan *s, struct symbol first, bool lines)
 {
     size_t at = 0, last_newline = 0, before_last = 0;
     for (struct symbol c = first; c.size && c.class == LAT_CLASS_SPACE; c = symbol_at(s, at)) {
@@ -122,23 +127,46 @@ static size_t spaces(const struct scan *s, struct symbol first)
         if (is_newline(c))
             last_newline = at;
     }
-    if (last_newline)
+    if (lines && last_newline)
         return last_newline;
     return at < s->length && before_last > 0 ? before_last : at;
+}
+
+static size_t qwen_next(const struct scan *s, struct symbol first)
+{
+    size_t size = contraction(s);
+    if (!size)
+        size = word(s, first);
+    if (!size && first.class == LAT_CLASS_NUMBER)
+        size = first.size;
+    if (!size)
+        size = signs(s, first);
+    return size ? size : spaces(s, first, true);
+}
+
+// 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+, marks being signs
+static size_t gpt2_next(const struct scan *s, struct symbol first)
+{
+    static const char *const tails[] = { "s", "t", "re", "ve", "m", "ll", "d" };
+    for (size_t i = 0; first.code == '\'' && i < sizeof tails / sizeof tails[0]; i++) {
+        size_t length = strlen(tails[i]);
+        if (s->length > length && memcmp(s->text + 1, tails[i], length) == 0)
+            return 1 + length;
+    }
+    size_t at = first.code == ' ' ? 1 : 0;
+    struct symbol c = symbol_at(s, at), kind = c;
+    if (!c.size || c.class == LAT_CLASS_SPACE)
+        return spaces(s, first, false);
+    while (c.size && (c.class == kind.class || (is_sign(s, c) && is_sign(s, kind)))) {
+        at += c.size;
+        c = symbol_at(s, at);
+    }
+    return at;
 }
 
 size_t lat_split_next(enum lat_split_kind kind, const char *text, size_t length)
 {
     struct scan s = { .text = text, .length = length, .marks_join = kind == LAT_SPLIT_QWEN35 };
     struct symbol first = symbol_at(&s, 0);
-    size_t size = contraction(&s);
-    if (!size)
-        size = word(&s, first);
-    if (!size && first.class == LAT_CLASS_NUMBER)
-        size = first.size;
-    if (!size)
-        size = signs(&s, first);
-    if (!size)
-        size = spaces(&s, first);
-    return size ? size : first.size;
+    return kind == LAT_SPLIT_GPT2 ? gpt2_next(&s, first) : qwen_next(&s, first);
 }

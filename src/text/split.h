@@ -2,7 +2,7 @@
 // Copyright The Lattice authors
 //
 // Splitting text into pieces before byte-pair encoding, as a tokenizer.json's Split pattern says. The patterns of
-// Qwen2/Qwen3 and of Qwen3.5 are hand-written scanners that take linear time; other patterns go through PCRE2.
+// Qwen2/Qwen3, of Qwen3.5 and of GPT-2 are hand-written scanners that take linear time; others go through PCRE2.
 #ifndef LAT_TEXT_SPLIT_H
 #define LAT_TEXT_SPLIT_H
 
@@ -11,9 +11,9 @@
 
 #include "lattice/status.h"
 
-enum lat_split_kind { LAT_SPLIT_QWEN35, LAT_SPLIT_QWEN2, LAT_SPLIT_REGEX };
+enum lat_split_kind { LAT_SPLIT_QWEN35, LAT_SPLIT_QWEN2, LAT_SPLIT_GPT2, LAT_SPLIT_REGEX };
 
-// Recognises the two hand-written patterns by their exact text; anything else is LAT_SPLIT_REGEX.
+// Recognises the hand-written patterns by their exact text; anything else is LAT_SPLIT_REGEX.
 enum lat_split_kind lat_split_recognise(const char *pattern, size_t length);
 
 // Size in bytes of the first piece of text[0..length), at least 1; text is valid UTF-8 and length at least 1.

@@ -2,6 +2,8 @@
 // Copyright The Lattice authors
 //
 // Split patterns that are not hand-written, through PCRE2 with limits (build option LATTICE_REGEX).
+// PCRE2's classes are not quite Hugging Face's: its \s has U+180E besides White_Space, and its \p{..} are of its own
+// Unicode version (14 in PCRE2 10.42, where Hugging Face has 16).
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Lattice authors
-#include "text/tokenizer_parts.h"
+#include "text/tokenizer.h"
 
 #include <string.h>
 
@@ -27,22 +27,24 @@ static enum lat_status encode_words(const struct encoding *e, const char *text, 
     return LAT_OK;
 }
 
-// Matches are pieces, and so is what lies between them.
+static enum lat_status encode_piece(const struct encoding *e, const char *text, size_t begin, size_t end)
+{
+    return end > begin ? lat_bpe_encode(&e->t->bpe, text + begin, end - begin, e->ids, e->error) : LAT_OK;
+}
+
+// Matches are pieces, and so is what lies between them; an empty match is a border.
 static enum lat_status encode_by_regex(const struct encoding *e, const char *text, size_t length)
 {
     for (size_t at = 0, from = 0; at < length;) {
         size_t begin = 0, end = 0;
         LAT_TRY(lat_regex_find(e->t->regex, text, length, from, &begin, &end, e->error));
-        if (begin == end && begin < length) { // an empty match splits nothing
-            uint32_t code = 0;
-            from = begin + lat_utf8_decode(text + begin, length - begin, &code);
-            continue;
-        }
-        if (begin > at)
-            LAT_TRY(lat_bpe_encode(&e->t->bpe, text + at, begin - at, e->ids, e->error));
-        if (end > begin)
-            LAT_TRY(lat_bpe_encode(&e->t->bpe, text + begin, end - begin, e->ids, e->error));
+        LAT_TRY(encode_piece(e, text, at, begin));
+        LAT_TRY(encode_piece(e, text, begin, end));
         at = from = end;
+        if (begin == end && end < length) {
+            uint32_t code = 0;
+            from = end + lat_utf8_decode(text + end, length - end, &code);
+        }
     }
     return LAT_OK;
 }
@@ -56,20 +58,37 @@ static enum lat_status encode_plain(const struct encoding *e, const char *text, 
 
 typedef enum lat_status encode_fn(const struct encoding *e, const char *text, size_t length);
 
-// Cuts the text at the added tokens of a set; what lies between goes to `between`.
+// Where white space ends, remembered so that a run is walked once however many tokens lie in it.
+struct space_run {
+    size_t begin, end;
+};
+
+static size_t strip_right(struct space_run *run, const char *text, size_t length, size_t at)
+{
+    if (at < run->begin || at > run->end)
+        *run = (struct space_run){ at, lat_added_strip_right(text, length, at) };
+    return run->end;
+}
+
+// Cuts the text at the added tokens of a set; what lies between goes to `between`. The search goes on behind a token's
+// content, not behind the white space that rstrip takes: a token in there is found as well, as in Hugging Face.
 static enum lat_status encode_cut(const struct encoding *e, const struct lat_added_set *set, encode_fn *between,
                                   const char *text, size_t length)
 {
-    size_t at = 0;
-    while (at < length) {
-        struct lat_added_match match = lat_added_set_find(set, text, length, at, e->plain, e->plain_all);
-        if (match.end == 0)
+    size_t done = 0, from = 0;
+    struct space_run run = { 1, 0 };
+    while (from < length) {
+        struct lat_added_match match = lat_added_set_find(set, text, length, from, e->plain, e->plain_all);
+        if (!match.token)
             break;
-        LAT_TRY(between(e, text + at, match.begin - at));
-        LAT_TRY(lat_ids_add(e->ids, match.id, e->error));
-        at = match.end;
+        size_t begin = match.token->lstrip ? lat_added_strip_left(text, done, match.begin) : match.begin;
+        if (begin > done)
+            LAT_TRY(between(e, text + done, begin - done));
+        LAT_TRY(lat_ids_add(e->ids, match.token->id, e->error));
+        done = match.token->rstrip ? strip_right(&run, text, length, match.end) : match.end;
+        from = match.end;
     }
-    return between(e, text + at, length - at);
+    return done < length ? between(e, text + done, length - done) : LAT_OK;
 }
 
 static enum lat_status encode_normalized(const struct encoding *e, const char *text, size_t length)
@@ -103,20 +122,26 @@ enum lat_status lat_tokenizer_encode(const struct lat_tokenizer *tokenizer, cons
     struct encoding e = { .t = tokenizer, .ids = ids, .error = error };
     e.plain_all = (flags & LAT_ENCODE_PLAIN_ALL) != 0;
     e.plain = e.plain_all || (flags & LAT_ENCODE_PLAIN) != 0;
-    LAT_TRY(add_all(ids, &tokenizer->before, error));
-    LAT_TRY(encode_cut(&e, &tokenizer->raw, encode_normalized, text, length));
-    return add_all(ids, &tokenizer->after, error);
+    size_t old = ids->count;
+    enum lat_status status = add_all(ids, &tokenizer->before, error);
+    if (status == LAT_OK)
+        status = encode_cut(&e, &tokenizer->raw, encode_normalized, text, length);
+    if (status == LAT_OK)
+        status = add_all(ids, &tokenizer->after, error);
+    if (status != LAT_OK)
+        ids->count = old; // a half-encoded text is no use to anyone
+    return status;
 }
 
-static int32_t find_id(const struct lat_tokenizer *tokenizer, const char *content, size_t length)
+int32_t lat_tokenizer_find(const struct lat_tokenizer *t, const char *content, size_t length)
 {
-    // From the end: added tokens, which are asked for most, have the last ids.
-    for (size_t i = tokenizer->size; i > 0; i--) {
-        const struct lat_token *token = &tokenizer->tokens[i - 1];
-        if (token->bytes && token->length == length && memcmp(token->bytes, content, length) == 0)
-            return (int32_t)(i - 1);
-    }
-    return -1;
+    enum { BYTES_MAX = 4096 }; // longer vocabulary entries are not looked up by name
+    char bytes[BYTES_MAX];
+    size_t used = 0;
+    int32_t added = lat_added_set_id(&t->contents, content, length);
+    if (added >= 0 || length > BYTES_MAX || !lat_bpe_text_to_bytes(content, length, bytes, &used))
+        return added;
+    return lat_bpe_find_piece(&t->bpe, bytes, used);
 }
 
 // eos_token of tokenizer_config.json: a string, or an object with content.
@@ -130,8 +155,12 @@ static enum lat_status read_eos(struct lat_tokenizer *t, const char *path, struc
         const struct lat_json_node *eos = lat_json_get(doc.root, "eos_token");
         if (eos && eos->kind == LAT_JSON_OBJECT)
             eos = lat_json_get(eos, "content");
-        if (eos && eos->kind == LAT_JSON_STRING)
-            t->eos = find_id(t, eos->u.string, eos->count);
+        if (doc.root->kind != LAT_JSON_OBJECT)
+            status = lat_error_set(error, LAT_FORMAT, "%s: not a JSON object", path);
+        else if (eos && eos->kind == LAT_JSON_STRING)
+            t->eos = lat_tokenizer_find(t, eos->u.string, eos->count);
+        else if (eos && eos->kind != LAT_JSON_NULL)
+            status = lat_error_set(error, LAT_FORMAT, "%s: eos_token is neither a text nor an object with content", path);
         lat_json_release(&doc);
     }
     lat_file_map_close(&map);
@@ -177,6 +206,7 @@ void lat_tokenizer_free(struct lat_tokenizer *tokenizer)
     if (!tokenizer)
         return;
     lat_bpe_release(&tokenizer->bpe);
+    lat_added_set_release(&tokenizer->contents);
     lat_added_set_release(&tokenizer->raw);
     lat_added_set_release(&tokenizer->normalized);
     lat_regex_free(tokenizer->regex);
@@ -202,5 +232,5 @@ bool lat_tokenizer_is_special(const struct lat_tokenizer *tokenizer, int32_t id)
 
 int32_t lat_tokenizer_id(const struct lat_tokenizer *tokenizer, const char *content)
 {
-    return find_id(tokenizer, content, strlen(content));
+    return lat_tokenizer_find(tokenizer, content, strlen(content));
 }

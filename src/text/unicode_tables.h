@@ -22,10 +22,14 @@ struct lat_unicode_range {
 
 extern const struct lat_unicode_class_range lat_unicode_classes[];
 extern const size_t lat_unicode_classes_count;
+extern const struct lat_unicode_range lat_unicode_word_more[]; // \w besides letters and marks
+extern const size_t lat_unicode_word_more_count;
 extern const struct lat_unicode_range lat_unicode_nfc[];
 extern const size_t lat_unicode_nfc_count;
 
 enum lat_unicode_class lat_unicode_class(uint32_t code);
+// \w, as single_word of added tokens sees it.
+bool lat_unicode_is_word(uint32_t code);
 // True when Hugging Face's NFC may change, reorder or compose this code point.
 bool lat_unicode_in_nfc(uint32_t code);
 

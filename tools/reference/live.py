@@ -17,6 +17,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 HERE = os.path.join(ROOT, "tools/reference")
 PACKAGES = ["torch==2.13.0", "transformers==5.24.*", "tokenizers", "safetensors", "numpy"]
 FULL_ROWS = "320"
+TOKENIZERS = [os.path.join(ROOT, t) for t in ("models/nano/tokenizer.json", "tests/golden/tokenizer/qwen35.json",
+                                              "tests/golden/tokenizer/qwen2.json", "tests/golden/tokenizer/gpt2.json")]
 
 
 def python():
@@ -77,12 +79,12 @@ def main():
     if args.freeze:
         golden = os.path.join(ROOT, "tests/golden")
         list(references(interpreter, golden, reuse_tiny=False))
-        return run(interpreter, os.path.join(HERE, "tokenizer_golden.py"), "--freeze", os.path.join(golden, "tokenizer"))
+        return run(interpreter, os.path.join(HERE, "tokenizer_golden.py"), "--write", os.path.join(golden, "tokenizer"))
     out = os.path.join(ROOT, "build/live")
     os.makedirs(out, exist_ok=True)
     failed = sum(compare(args.build, *row) != 0 for row in references(interpreter, out, reuse_tiny=True))
-    failed += run(interpreter, os.path.join(HERE, "tokenizer_golden.py"), "--live", args.strings,
-                  os.path.join(args.build, "bin/lattice")) != 0
+    failed += run(interpreter, os.path.join(HERE, "tokenizer_golden.py"), "--live", args.strings, "--program",
+                  os.path.join(args.build, "bin/lattice"), *TOKENIZERS) != 0
     print(f"\nparity-live: {failed} failed")
     return 1 if failed else 0
 

@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
 """Writes src/text/unicode_tables.c from what Hugging Face's `tokenizers` really does.
 
-Two tables: the class of every code point (letter, mark, number, white space) as its regular expressions see it, and
-the code points that take part in its NFC. The library's tables are of different Unicode versions (classes 16.0, NFC
-9.0), so each code point is asked for rather than taken from one version of the Unicode database.
+Three tables: the class of every code point (letter, mark, number, white space) as its split patterns see it, the word
+characters that single_word of added tokens knows besides letters and marks, and the code points that take part in its
+NFC. The library's tables are of different Unicode versions (classes 16.0, NFC 9.0), so each code point is asked for
+rather than taken from one version of the Unicode database.
 
-usage: unicode_tables.py [OUT.c]     (needs the Python package `tokenizers`)
+usage: unicode_tables.py [OUT.c]      writes the file
+       unicode_tables.py --check      exit 1 when src/text/unicode_tables.c differs from what the library does now
+(needs the Python package `tokenizers`)
 """
+import json
+import os
 import sys
+import tempfile
 import unicodedata
 
-from tokenizers import Regex, normalizers
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 
 def scalars():
@@ -35,6 +41,26 @@ def classes():
             assert c not in table, hex(c)
             table[c] = name
     return table
+
+
+def word_members():
+    """Code points that keep a single_word token from matching, on its left and on its right."""
+    t = Tokenizer(models.BPE({c: i for i, c in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}, []))
+    t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    data = json.loads(t.to_str())
+    data["added_tokens"] = [{"id": 256, "content": "<w>", "single_word": True, "lstrip": False, "rstrip": False,
+                             "normalized": False, "special": False}]
+    t = Tokenizer.from_str(json.dumps(data))
+    found, codes = set(), scalars()
+    for start in range(0, len(codes), 50000):
+        block = codes[start:start + 50000]
+        right = t.encode_batch(["<w>" + chr(c) for c in block])
+        left = t.encode_batch([chr(c) + "<w>" for c in block])
+        for c, r, l in zip(block, right, left):
+            assert (r.ids[0] != 256) == (l.ids[-1] != 256), hex(c)
+            if r.ids[0] != 256:
+                found.add(c)
+    return found
 
 
 def nfc_members():
@@ -77,20 +103,36 @@ def rows(name, kind, entries, form):
             f"const size_t {name}_count = sizeof {name} / sizeof {name}[0];\n")
 
 
-def main():
-    out = sys.argv[1] if len(sys.argv) > 1 else "src/text/unicode_tables.c"
-    cls = ranges(classes().items())
+def write(out):
+    table = classes()
     # ASCII and plain starters of compositions are members too; the table only serves to tell newcomers apart.
     nfc = ranges((c, 0) for c in nfc_members())
+    word = word_members()
+    joined = {c for c, name in table.items() if name in ("LETTER", "MARK")}
+    assert joined <= word
+    pair = lambda r: f"{{ 0x{r[0]:X}, 0x{r[1]:X} }}"
     with open(out, "w") as f:
         f.write("// SPDX-License-Identifier: Apache-2.0\n// Copyright The Lattice authors\n//\n"
                 "// Made by tools/reference/unicode_tables.py from the behaviour of the `tokenizers` library; do not edit.\n"
                 '#include "text/unicode_tables.h"\n\n')
-        f.write(rows("lat_unicode_classes", "lat_unicode_class_range", cls,
+        f.write(rows("lat_unicode_classes", "lat_unicode_class_range", ranges(table.items()),
                      lambda r: f"{{ 0x{r[0]:X}, 0x{r[1]:X}, LAT_CLASS_{r[2]} }}"))
         f.write("\n")
-        f.write(rows("lat_unicode_nfc", "lat_unicode_range", nfc, lambda r: f"{{ 0x{r[0]:X}, 0x{r[1]:X} }}"))
-    print(len(cls), "class ranges,", len(nfc), "NFC ranges")
+        f.write(rows("lat_unicode_word_more", "lat_unicode_range", ranges((c, 0) for c in word - joined), pair))
+        f.write("\n")
+        f.write(rows("lat_unicode_nfc", "lat_unicode_range", nfc, pair))
+
+
+def main():
+    here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "text", "unicode_tables.c")
+    if sys.argv[1:] == ["--check"]:
+        with tempfile.TemporaryDirectory() as folder:
+            fresh = os.path.join(folder, "tables.c")
+            write(fresh)
+            same = open(fresh).read() == open(here).read()
+        print("same" if same else "src/text/unicode_tables.c is not what the library does now")
+        sys.exit(0 if same else 1)
+    write(sys.argv[1] if len(sys.argv) > 1 else here)
 
 
 main()
