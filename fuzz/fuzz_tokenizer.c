@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/mem.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Lattice authors
-#include "text/tokenizer.h"
+#include "text/tokenizer_parts.h"
 
 #include <string.h>
 

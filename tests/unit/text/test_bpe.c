@@ -14,7 +14,7 @@
 
 #include "core/mem.h"
 #include "text/nfc.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer_parts.h"
 
 // A tokenizer of this vocabulary and these merges, and "more" members of the model.
 static struct lat_tokenizer *make(const char *vocab, const char *merges, const char *more)

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "core/mem.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer_parts.h"
 
 #define MODEL "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"\\u0100\":3},\"merges\":[\"a b\"]}"
 #define BYTES "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
@@ -67,42 +67,62 @@ static void test_refusals(void **state)
         { "{}", "decoder.type", LAT_UNSUPPORTED },
         { "{" PRE TAIL, "model is missing", LAT_FORMAT },
         { "{\"model\":{\"type\":\"WordPiece\"}," PRE TAIL, "model.type \"WordPiece\"", LAT_UNSUPPORTED },
-        { "{\"model\":{\"type\":\"BPE\",\"vocab\":[],\"merges\":[]}," PRE TAIL, "model.vocab is not an object", LAT_FORMAT },
-        { "{\"model\":{\"type\":\"BPE\",\"vocab\":{},\"merges\":{}}," PRE TAIL, "model.merges is not a list", LAT_FORMAT },
+        { "{\"model\":{\"type\":\"BPE\",\"vocab\":[],"
+          "\"merges\":[]}," PRE TAIL, "model.vocab is not an object", LAT_FORMAT },
+        { "{\"model\":{\"type\":\"BPE\",\"vocab\":{},"
+          "\"merges\":{}}," PRE TAIL, "model.merges is not a list", LAT_FORMAT },
         { "{\"model\":{\"vocab\":{\"a\":-1},\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
         { "{\"model\":{\"vocab\":{\"a\":1.5},\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
         { "{\"model\":{\"vocab\":{\"a\":\"0\"},\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":16777216},\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
+        { "{\"model\":{\"vocab\":{\"a\":16777216},"
+          "\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
         { "{\"model\":{\"vocab\":{\"a\":16777215},\"merges\":[]}," PRE TAIL, "far beyond", LAT_FORMAT },
         { "{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}," PRE TAIL, "id 0 twice", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a b\"]}," PRE TAIL, "model.merges entry 0 names a token", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a\"]}," PRE TAIL, "model.merges entry 0 is no pair", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[[\"a\"]]}," PRE TAIL, "model.merges entry 0 is no pair", LAT_FORMAT },
+        { "{\"model\":{\"vocab\":{\"a\":0},"
+          "\"merges\":[\"a b\"]}," PRE TAIL, "model.merges entry 0 names a token", LAT_FORMAT },
+        { "{\"model\":{\"vocab\":{\"a\":0},"
+          "\"merges\":[\"a\"]}," PRE TAIL, "model.merges entry 0 is no pair", LAT_FORMAT },
+        { "{\"model\":{\"vocab\":{\"a\":0},"
+          "\"merges\":[[\"a\"]]}," PRE TAIL, "model.merges entry 0 is no pair", LAT_FORMAT },
         { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[7]}," PRE TAIL, "model.merges entry 0 is no pair", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],\"byte_fallback\":true}," PRE TAIL, "model.byte_fallback", LAT_UNSUPPORTED },
-        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],\"ignore_merges\":1}," PRE TAIL, "model.ignore_merges is neither", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],\"unk_token\":\"a\"}," PRE TAIL, "model.unk_token", LAT_UNSUPPORTED },
+        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],"
+          "\"byte_fallback\":true}," PRE TAIL, "model.byte_fallback", LAT_UNSUPPORTED },
+        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],"
+          "\"ignore_merges\":1}," PRE TAIL, "model.ignore_merges is neither", LAT_FORMAT },
+        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],"
+          "\"unk_token\":\"a\"}," PRE TAIL, "model.unk_token", LAT_UNSUPPORTED },
         { "{" MODEL ",\"normalizer\":{\"type\":\"NFKC\"}," PRE TAIL, "normalizer.type \"NFKC\"", LAT_UNSUPPORTED },
-        { "{" MODEL ",\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Lowercase\"}]}," PRE TAIL, "\"Lowercase\"",
+        { "{" MODEL ",\"normalizer\":{\"type\":\"Sequence\","
+          "\"normalizers\":[{\"type\":\"Lowercase\"}]}," PRE TAIL, "\"Lowercase\"",
           LAT_UNSUPPORTED },
         { "{" MODEL TAIL, "pre_tokenizer.type", LAT_UNSUPPORTED },
-        { "{" MODEL ",\"pre_tokenizer\":{\"type\":\"Metaspace\"}" TAIL, "pre_tokenizer.type \"Metaspace\"", LAT_UNSUPPORTED },
+        { "{" MODEL ","
+          "\"pre_tokenizer\":{\"type\":\"Metaspace\"}" TAIL, "pre_tokenizer.type \"Metaspace\"", LAT_UNSUPPORTED },
         { "{" MODEL ",\"pre_tokenizer\":{\"type\":\"ByteLevel\"}" TAIL, "add_prefix_space", LAT_UNSUPPORTED },
         { "{" MODEL "," PRE ",\"decoder\":{\"type\":\"WordPiece\"}}", "decoder.type \"WordPiece\"", LAT_UNSUPPORTED },
-        { "{" MODEL "," PRE ",\"post_processor\":{\"type\":\"BertProcessing\"}" TAIL, "post_processor.type \"BertProcessing\"",
+        { "{" MODEL "," PRE ","
+          "\"post_processor\":{\"type\":\"BertProcessing\"}" TAIL, "post_processor.type \"BertProcessing\"",
           LAT_UNSUPPORTED },
-        { "{" MODEL "," PRE ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"x\"}}]}" TAIL,
+        { "{" MODEL "," PRE ",\"post_processor\":{\"type\":\"TemplateProcessing\","
+          "\"single\":[{\"SpecialToken\":{\"id\":\"x\"}}]}" TAIL,
           "does not define", LAT_FORMAT },
-        { "{" MODEL "," PRE ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"x\"}}],"
+        { "{" MODEL "," PRE ",\"post_processor\":{\"type\":\"TemplateProcessing\","
+          "\"single\":[{\"SpecialToken\":{\"id\":\"x\"}}],"
           "\"special_tokens\":{\"x\":{\"ids\":[99]}}}" TAIL, "post_processor.special_tokens has an id", LAT_FORMAT },
         { "{" MODEL "," PRE ",\"added_tokens\":{}" TAIL, "added_tokens is not a list", LAT_FORMAT },
         { "{" MODEL "," PRE ",\"added_tokens\":[5]" TAIL, "without content", LAT_FORMAT },
-        { "{" MODEL "," PRE ",\"added_tokens\":[" ADDED("-4", "<x>") "]" TAIL, "added_tokens: \"<x>\" has an id", LAT_FORMAT },
-        { "{" MODEL "," PRE ",\"added_tokens\":[" ADDED("1", "<x>") "]" TAIL, "\"<x>\" has id 1 where Hugging Face numbers it 4", LAT_FORMAT },
-        { "{" MODEL "," PRE ",\"added_tokens\":[" ADDED("4", "ab") "]" TAIL, "\"ab\" has id 4 where Hugging Face numbers it 2", LAT_FORMAT },
-        { "{" MODEL "," PRE ",\"added_tokens\":[" ADDED("4", "<x>") "," ADDED("4", "<y>") "]" TAIL, "numbers it 5", LAT_FORMAT },
-        { "{" MODEL "," PRE ",\"added_tokens\":[" ADDED("4", "<x>") "," ADDED("5", "<x>") "]" TAIL, "stands twice", LAT_FORMAT },
-        { "{" MODEL "," PRE ",\"added_tokens\":[{\"id\":4,\"content\":\"<x>\",\"lstrip\":\"yes\"}]" TAIL, "lstrip is neither", LAT_FORMAT },
+        { "{" MODEL "," PRE ","
+          "\"added_tokens\":[" ADDED("-4", "<x>") "]" TAIL, "added_tokens: \"<x>\" has an id", LAT_FORMAT },
+        { "{" MODEL "," PRE ","
+          "\"added_tokens\":[" ADDED("1", "<x>") "]" TAIL, "\"<x>\" has id 1 where Hugging Face numbers it 4", LAT_FORMAT },
+        { "{" MODEL "," PRE ","
+          "\"added_tokens\":[" ADDED("4", "ab") "]" TAIL, "\"ab\" has id 4 where Hugging Face numbers it 2", LAT_FORMAT },
+        { "{" MODEL "," PRE ","
+          "\"added_tokens\":[" ADDED("4", "<x>") "," ADDED("4", "<y>") "]" TAIL, "numbers it 5", LAT_FORMAT },
+        { "{" MODEL "," PRE ","
+          "\"added_tokens\":[" ADDED("4", "<x>") "," ADDED("5", "<x>") "]" TAIL, "stands twice", LAT_FORMAT },
+        { "{" MODEL "," PRE ",\"added_tokens\":[{\"id\":4,\"content\":\"<x>\","
+          "\"lstrip\":\"yes\"}]" TAIL, "lstrip is neither", LAT_FORMAT },
         { "{\"model\":{\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]}," PRE TAIL, "stands twice", LAT_FORMAT },
         { "{" MODEL "," PRE, "expected ',' or", LAT_FORMAT },
     };
@@ -119,7 +139,8 @@ static void test_refusals(void **state)
 static void test_truncation_and_padding_are_left_aside(void **state)
 {
     (void)state;
-    struct lat_tokenizer *t = accepts("{\"truncation\":{\"max_length\":1},\"padding\":{\"strategy\":{\"Fixed\":8}}," MODEL "," PRE TAIL);
+    struct lat_tokenizer *t = accepts("{\"truncation\":{\"max_length\":1},"
+      "\"padding\":{\"strategy\":{\"Fixed\":8}}," MODEL "," PRE TAIL);
     encodes(t, "abba", 4, 0, (int32_t[]){ 2, 1, 0 }, 3);
     assert_int_equal(lat_tokenizer_size(t), 4);
     assert_int_equal(lat_tokenizer_eos(t), -1);
@@ -131,10 +152,14 @@ static void test_template_adds_one_end(void **state)
 {
     (void)state;
     struct lat_tokenizer *t = accepts(
-        "{" MODEL "," PRE ",\"added_tokens\":[" ADDED("4", "<e>") "," ADDED("5", "<s>") "],\"post_processor\":{\"type\":\"Sequence\","
-        "\"processors\":[{\"type\":\"ByteLevel\"},{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":0}},"
-        "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},{\"SpecialToken\":{\"id\":\"<e>\",\"type_id\":0}}],\"special_tokens\":{"
-        "\"<e>\":{\"id\":\"<e>\",\"ids\":[4],\"tokens\":[\"<e>\"]},\"<s>\":{\"id\":\"<s>\",\"ids\":[5],\"tokens\":[\"<s>\"]}}}]}" TAIL);
+        "{" MODEL "," PRE ",\"added_tokens\":[" ADDED("4", "<e>") "," ADDED("5", "<s>") "],"
+          "\"post_processor\":{\"type\":\"Sequence\","
+        "\"processors\":[{\"type\":\"ByteLevel\"},{\"type\":\"TemplateProcessing\","
+          "\"single\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":0}},"
+        "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},{\"SpecialToken\":{\"id\":\"<e>\",\"type_id\":0}}],"
+          "\"special_tokens\":{"
+        "\"<e>\":{\"id\":\"<e>\",\"ids\":[4],\"tokens\":[\"<e>\"]},\"<s>\":{\"id\":\"<s>\",\"ids\":[5],"
+          "\"tokens\":[\"<s>\"]}}}]}" TAIL);
     encodes(t, "ab", 2, 0, (int32_t[]){ 5, 2, 4 }, 3);
     encodes(t, "", 0, 0, (int32_t[]){ 5, 4 }, 2);
     lat_tokenizer_free(t);
@@ -144,7 +169,8 @@ static void test_template_adds_one_end(void **state)
 static void test_nul(void **state)
 {
     (void)state;
-    struct lat_tokenizer *t = accepts("{\"model\":{\"vocab\":{\"a\":0,\"\\u0100\":1,\"\\u0000\":2},\"merges\":[]}," PRE TAIL);
+    struct lat_tokenizer *t = accepts("{\"model\":{\"vocab\":{\"a\":0,\"\\u0100\":1,\"\\u0000\":2},"
+      "\"merges\":[]}," PRE TAIL);
     encodes(t, "a\0a", 3, 0, (int32_t[]){ 0, 1, 0 }, 3);
     char *text = NULL;
     size_t length = 0;
@@ -206,9 +232,12 @@ static void test_empty_matches(void **state)
     (void)state;
     struct lat_tokenizer *t = NULL;
     struct lat_error error = { 0 };
-    enum lat_status status = parse(&t, "{\"model\":{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"ba\":3},\"merges\":[\"a b\",\"b a\"]},\"pre_tokenizer\":{"
-                                       "\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(?=b)\"},"
-                                       "\"behavior\":\"Isolated\",\"invert\":false},{\"type\":\"ByteLevel\",\"add_prefix_space\":false,"
+    enum lat_status status = parse(&t, "{\"model\":{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"ba\":3},"
+      "\"merges\":[\"a b\",\"b a\"]},\"pre_tokenizer\":{"
+                                       "\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\","
+                                         "\"pattern\":{\"Regex\":\"(?=b)\"},"
+                                       "\"behavior\":\"Isolated\",\"invert\":false},{\"type\":\"ByteLevel\","
+                                         "\"add_prefix_space\":false,"
                                        "\"use_regex\":false}]}" TAIL, &error);
     if (status == LAT_UNAVAILABLE) { // a build with LATTICE_REGEX off
         assert_non_null(strstr(error.text, "LATTICE_REGEX"));
