@@ -59,80 +59,81 @@ struct refusal {
     enum lat_status status;
 };
 
+static const struct refusal refusals[] = {
+    { "[]", "not an object", LAT_FORMAT },
+    { "{}", "decoder.type", LAT_UNSUPPORTED },
+    { "{" PRE TAIL, "model is missing", LAT_FORMAT },
+    { "{\"model\":{\"type\":\"WordPiece\"}," PRE TAIL, "model.type \"WordPiece\"", LAT_UNSUPPORTED },
+    { "{\"model\":{\"type\":\"BPE\",\"vocab\":[],"
+      "\"merges\":[]}," PRE TAIL, "model.vocab is not an object", LAT_FORMAT },
+    { "{\"model\":{\"type\":\"BPE\",\"vocab\":{},"
+      "\"merges\":{}}," PRE TAIL, "model.merges is not a list", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":-1},\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":1.5},\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":\"0\"},\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":16777216},"
+      "\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":16777215},\"merges\":[]}," PRE TAIL, "far beyond", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}," PRE TAIL, "id 0 twice", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":0},"
+      "\"merges\":[\"a b\"]}," PRE TAIL, "model.merges entry 0 names a token", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":0},"
+      "\"merges\":[\"a\"]}," PRE TAIL, "model.merges entry 0 is no pair", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":0},"
+      "\"merges\":[[\"a\"]]}," PRE TAIL, "model.merges entry 0 is no pair", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[7]}," PRE TAIL, "model.merges entry 0 is no pair", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],"
+      "\"byte_fallback\":true}," PRE TAIL, "model.byte_fallback", LAT_UNSUPPORTED },
+    { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],"
+      "\"ignore_merges\":1}," PRE TAIL, "model.ignore_merges is neither", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],"
+      "\"unk_token\":\"a\"}," PRE TAIL, "model.unk_token", LAT_UNSUPPORTED },
+    { "{" MODEL ",\"normalizer\":{\"type\":\"NFKC\"}," PRE TAIL, "normalizer.type \"NFKC\"", LAT_UNSUPPORTED },
+    { "{" MODEL ",\"normalizer\":{\"type\":\"Sequence\","
+      "\"normalizers\":[{\"type\":\"Lowercase\"}]}," PRE TAIL, "\"Lowercase\"",
+      LAT_UNSUPPORTED },
+    { "{" MODEL TAIL, "pre_tokenizer.type", LAT_UNSUPPORTED },
+    { "{" MODEL ","
+      "\"pre_tokenizer\":{\"type\":\"Metaspace\"}" TAIL, "pre_tokenizer.type \"Metaspace\"", LAT_UNSUPPORTED },
+    { "{" MODEL ",\"pre_tokenizer\":{\"type\":\"ByteLevel\"}" TAIL, "add_prefix_space", LAT_UNSUPPORTED },
+    { "{" MODEL "," PRE ",\"decoder\":{\"type\":\"WordPiece\"}}", "decoder.type \"WordPiece\"", LAT_UNSUPPORTED },
+    { "{" MODEL "," PRE ","
+      "\"post_processor\":{\"type\":\"BertProcessing\"}" TAIL, "post_processor.type \"BertProcessing\"",
+      LAT_UNSUPPORTED },
+    { "{" MODEL "," PRE ",\"post_processor\":{\"type\":\"TemplateProcessing\","
+      "\"single\":[{\"SpecialToken\":{\"id\":\"x\"}}]}" TAIL,
+      "does not define", LAT_FORMAT },
+    { "{" MODEL "," PRE ",\"post_processor\":{\"type\":\"TemplateProcessing\","
+      "\"single\":[{\"SpecialToken\":{\"id\":\"x\"}}],"
+      "\"special_tokens\":{\"x\":{\"ids\":[99]}}}" TAIL, "post_processor.special_tokens has an id", LAT_FORMAT },
+    { "{" MODEL "," PRE ",\"added_tokens\":{}" TAIL, "added_tokens is not a list", LAT_FORMAT },
+    { "{" MODEL "," PRE ",\"added_tokens\":[5]" TAIL, "without content", LAT_FORMAT },
+    { "{" MODEL "," PRE ","
+      "\"added_tokens\":[" ADDED("-4", "<x>") "]" TAIL, "added_tokens: \"<x>\" has an id", LAT_FORMAT },
+    { "{" MODEL "," PRE ","
+      "\"added_tokens\":[" ADDED("1", "<x>") "]" TAIL, "\"<x>\" has id 1 where Hugging Face numbers it 4", LAT_FORMAT },
+    { "{" MODEL "," PRE ","
+      "\"added_tokens\":[" ADDED("4", "ab") "]" TAIL, "\"ab\" has id 4 where Hugging Face numbers it 2", LAT_FORMAT },
+    { "{" MODEL "," PRE ","
+      "\"added_tokens\":[" ADDED("4", "<x>") "," ADDED("4", "<y>") "]" TAIL, "numbers it 5", LAT_FORMAT },
+    { "{" MODEL "," PRE ","
+      "\"added_tokens\":[" ADDED("4", "<x>") "," ADDED("5", "<x>") "]" TAIL, "stands twice", LAT_FORMAT },
+    { "{" MODEL "," PRE ",\"added_tokens\":[{\"id\":4,\"content\":\"<x>\","
+      "\"lstrip\":\"yes\"}]" TAIL, "lstrip is neither", LAT_FORMAT },
+    { "{\"model\":{\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]}," PRE TAIL, "stands twice", LAT_FORMAT },
+    { "{" MODEL "," PRE, "expected ',' or", LAT_FORMAT },
+};
+
 static void test_refusals(void **state)
 {
     (void)state;
-    static const struct refusal rows[] = {
-        { "[]", "not an object", LAT_FORMAT },
-        { "{}", "decoder.type", LAT_UNSUPPORTED },
-        { "{" PRE TAIL, "model is missing", LAT_FORMAT },
-        { "{\"model\":{\"type\":\"WordPiece\"}," PRE TAIL, "model.type \"WordPiece\"", LAT_UNSUPPORTED },
-        { "{\"model\":{\"type\":\"BPE\",\"vocab\":[],"
-          "\"merges\":[]}," PRE TAIL, "model.vocab is not an object", LAT_FORMAT },
-        { "{\"model\":{\"type\":\"BPE\",\"vocab\":{},"
-          "\"merges\":{}}," PRE TAIL, "model.merges is not a list", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":-1},\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":1.5},\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":\"0\"},\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":16777216},"
-          "\"merges\":[]}," PRE TAIL, "model.vocab: \"a\" has an id", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":16777215},\"merges\":[]}," PRE TAIL, "far beyond", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}," PRE TAIL, "id 0 twice", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0},"
-          "\"merges\":[\"a b\"]}," PRE TAIL, "model.merges entry 0 names a token", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0},"
-          "\"merges\":[\"a\"]}," PRE TAIL, "model.merges entry 0 is no pair", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0},"
-          "\"merges\":[[\"a\"]]}," PRE TAIL, "model.merges entry 0 is no pair", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[7]}," PRE TAIL, "model.merges entry 0 is no pair", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],"
-          "\"byte_fallback\":true}," PRE TAIL, "model.byte_fallback", LAT_UNSUPPORTED },
-        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],"
-          "\"ignore_merges\":1}," PRE TAIL, "model.ignore_merges is neither", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],"
-          "\"unk_token\":\"a\"}," PRE TAIL, "model.unk_token", LAT_UNSUPPORTED },
-        { "{" MODEL ",\"normalizer\":{\"type\":\"NFKC\"}," PRE TAIL, "normalizer.type \"NFKC\"", LAT_UNSUPPORTED },
-        { "{" MODEL ",\"normalizer\":{\"type\":\"Sequence\","
-          "\"normalizers\":[{\"type\":\"Lowercase\"}]}," PRE TAIL, "\"Lowercase\"",
-          LAT_UNSUPPORTED },
-        { "{" MODEL TAIL, "pre_tokenizer.type", LAT_UNSUPPORTED },
-        { "{" MODEL ","
-          "\"pre_tokenizer\":{\"type\":\"Metaspace\"}" TAIL, "pre_tokenizer.type \"Metaspace\"", LAT_UNSUPPORTED },
-        { "{" MODEL ",\"pre_tokenizer\":{\"type\":\"ByteLevel\"}" TAIL, "add_prefix_space", LAT_UNSUPPORTED },
-        { "{" MODEL "," PRE ",\"decoder\":{\"type\":\"WordPiece\"}}", "decoder.type \"WordPiece\"", LAT_UNSUPPORTED },
-        { "{" MODEL "," PRE ","
-          "\"post_processor\":{\"type\":\"BertProcessing\"}" TAIL, "post_processor.type \"BertProcessing\"",
-          LAT_UNSUPPORTED },
-        { "{" MODEL "," PRE ",\"post_processor\":{\"type\":\"TemplateProcessing\","
-          "\"single\":[{\"SpecialToken\":{\"id\":\"x\"}}]}" TAIL,
-          "does not define", LAT_FORMAT },
-        { "{" MODEL "," PRE ",\"post_processor\":{\"type\":\"TemplateProcessing\","
-          "\"single\":[{\"SpecialToken\":{\"id\":\"x\"}}],"
-          "\"special_tokens\":{\"x\":{\"ids\":[99]}}}" TAIL, "post_processor.special_tokens has an id", LAT_FORMAT },
-        { "{" MODEL "," PRE ",\"added_tokens\":{}" TAIL, "added_tokens is not a list", LAT_FORMAT },
-        { "{" MODEL "," PRE ",\"added_tokens\":[5]" TAIL, "without content", LAT_FORMAT },
-        { "{" MODEL "," PRE ","
-          "\"added_tokens\":[" ADDED("-4", "<x>") "]" TAIL, "added_tokens: \"<x>\" has an id", LAT_FORMAT },
-        { "{" MODEL "," PRE ","
-          "\"added_tokens\":[" ADDED("1", "<x>") "]" TAIL, "\"<x>\" has id 1 where Hugging Face numbers it 4", LAT_FORMAT },
-        { "{" MODEL "," PRE ","
-          "\"added_tokens\":[" ADDED("4", "ab") "]" TAIL, "\"ab\" has id 4 where Hugging Face numbers it 2", LAT_FORMAT },
-        { "{" MODEL "," PRE ","
-          "\"added_tokens\":[" ADDED("4", "<x>") "," ADDED("4", "<y>") "]" TAIL, "numbers it 5", LAT_FORMAT },
-        { "{" MODEL "," PRE ","
-          "\"added_tokens\":[" ADDED("4", "<x>") "," ADDED("5", "<x>") "]" TAIL, "stands twice", LAT_FORMAT },
-        { "{" MODEL "," PRE ",\"added_tokens\":[{\"id\":4,\"content\":\"<x>\","
-          "\"lstrip\":\"yes\"}]" TAIL, "lstrip is neither", LAT_FORMAT },
-        { "{\"model\":{\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]}," PRE TAIL, "stands twice", LAT_FORMAT },
-        { "{" MODEL "," PRE, "expected ',' or", LAT_FORMAT },
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         struct lat_tokenizer *t = NULL;
         struct lat_error error = { 0 };
-        enum lat_status status = parse(&t, rows[i].text, &error);
-        if (status != rows[i].status || !strstr(error.text, rows[i].words) || strncmp(error.text, "t.json", 6) != 0)
-            fail_msg("%s: status %d, \"%s\", wanted %d, \"%s\"", rows[i].text, (int)status, error.text, (int)rows[i].status,
-                     rows[i].words);
+        enum lat_status status = parse(&t, refusals[i].text, &error);
+        if (status != refusals[i].status || !strstr(error.text, refusals[i].words) || strncmp(error.text, "t.json", 6) != 0)
+            fail_msg("%s: status %d, \"%s\", wanted %d, \"%s\"", refusals[i].text, (int)status, error.text, (int)refusals[i].status,
+                     refusals[i].words);
     }
 }
 
