@@ -14,7 +14,7 @@ need() {
 has() { command -v "$1"; }
 has_pc() { command -v pkg-config && pkg-config --exists "$1"; }
 has_cmake() {
-    command -v cmake && [ "$(cmake --version | sed -n '1s/[^0-9]*\([0-9]*\)\.\([0-9]*\).*/\1\2/p')" -ge 322 ]
+    command -v cmake && [ "$(cmake --version | awk 'NR == 1 { split($3, v, "."); print v[1] * 100 + v[2] }')" -ge 322 ]
 }
 
 install_missing() {
