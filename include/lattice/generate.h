@@ -18,8 +18,13 @@
 extern "C" {
 #endif
 
-// Applied in this order: penalties, temperature, top_k, top_p, min_p (as transformers' processors). Among equal logits
-// the lower id wins. A seed gives the same tokens on every machine.
+// How the next token is chosen. Everything but greedy is off by default, and generation_config.json's sampling fields
+// are never applied silently: a folder's author and a program's user often want different things.
+//
+// Applied in this order, as transformers' processors: repetition penalty, presence and frequency penalty, temperature,
+// top_k, top_p, min_p. A positive logit is divided by the repetition penalty, a negative one multiplied. Among equal
+// logits the lower id wins. Ids that have a row in the model but no token in the tokenizer are never chosen. Weights are
+// computed in double from basic operations, so a seed gives the same tokens on every machine.
 struct lat_sampling {
     double temperature;        // >= 0; 0 is greedy
     int64_t top_k;             // 0 or -1: off; more than the vocabulary: off; other negative numbers are refused
@@ -41,7 +46,9 @@ struct lat_generate_options {
     // LAT_OK ends the generation with that status. May be NULL.
     enum lat_status (*on_text)(void *context, const char *text, size_t length, struct lat_error *error);
     void *context;
-    const volatile int *cancel; // generation ends with what was produced once it is non-zero; may be NULL
+    // Generation ends with what was produced once it is non-zero; may be NULL. Looked at between tokens: give the
+    // session the same flag, and the evaluation of a long prompt ends soon, too.
+    const volatile int *cancel;
 };
 
 enum lat_finish { LAT_FINISH_STOP, LAT_FINISH_LENGTH, LAT_FINISH_CANCELLED };
@@ -51,6 +58,7 @@ struct lat_generate_result {
     char *text;             // NUL-terminated; without special tokens and stop text; NULL without a tokenizer
     size_t length;
     enum lat_finish finish; // stop: end-of-text id or stop text; length: max_new or the context is full
+    int stop_index;         // of the stop text that ended the output; -1: none did
     double prompt_s;        // evaluation of the prompt
     double first_token_s;   // from the call to the first token
     double decode_s;        // of the tokens after the first
@@ -63,7 +71,9 @@ LAT_API LAT_NODISCARD enum lat_status lat_sampling_check(const struct lat_sampli
 LAT_API const char *lat_finish_name(enum lat_finish finish); // "stop", "length", "cancelled"
 
 // Appends the prompt to the session and generates. Stop ids are those of config.json, generation_config.json and the
-// tokenizer together. `tokenizer` may be NULL: ids only. On failure the result holds nothing.
+// tokenizer together. `tokenizer` may be NULL: ids only. On failure the result holds nothing. LAT_NOT_FINITE when the
+// model's logits are NaN or infinite: such a token is never made up. After LAT_FINISH_CANCELLED, as after a failure, the
+// session must be reset when its own flag broke the evaluation off.
 LAT_API LAT_NODISCARD enum lat_status lat_generate(struct lat_session *session, const struct lat_tokenizer *tokenizer,
                                                    const int32_t *prompt, size_t prompt_count,
                                                    const struct lat_generate_options *options,

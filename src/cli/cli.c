@@ -36,7 +36,7 @@ enum lat_status lat_cli_read_text(const char *operand, struct lat_buf *out, stru
 
 enum lat_status lat_cli_print_bytes(const char *bytes, size_t length, struct lat_error *error)
 {
-    if (fwrite(bytes, 1, length, stdout) != length || fflush(stdout) != 0)
+    if (fwrite(bytes, 1, length, stdout) != length || fflush(stdout) != 0 || ferror(stdout))
         return lat_error_errno(error, errno, "write", "standard output");
     return LAT_OK;
 }

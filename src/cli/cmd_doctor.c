@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
+#include "tensor/safetensors.h"
 
 struct doctor_values {
     size_t context;
@@ -42,25 +43,45 @@ static void note(struct diagnosis *d, bool fatal, const char *text)
     d->fatal[d->count++] = fatal;
 }
 
+// Against the model when there is one. A tokenizer.json that is there and broken stops every command but trace --ids.
 static void check_tokenizer(struct diagnosis *d, const char *folder, const struct lat_model_info *info)
 {
     struct lat_tokenizer *tokenizer = NULL;
     struct lat_error error = { 0 };
     char text[160];
+    char *path = lat_file_path_join(folder, "tokenizer.json");
+    bool there = path && lat_file_exists(path);
+    lat_mem_free(path);
+    if (!there) {
+        note(d, false, "no tokenizer.json: without a tokenizer only --ids can be used");
+        return;
+    }
     if (lat_tokenizer_open(&tokenizer, folder, &error) != LAT_OK) {
-        note(d, false, error.text);
-        note(d, false, "without a tokenizer only --ids can be used");
+        note(d, true, error.text);
         return;
     }
     d->tokenizer_size = lat_tokenizer_size(tokenizer);
-    if (d->tokenizer_size > info->vocab_size) {
+    if (info && d->tokenizer_size > info->vocab_size) {
         snprintf(text, sizeof text, "the tokenizer has ids up to %zu, the model only %zu rows: some texts cannot be evaluated",
                  d->tokenizer_size - 1, info->vocab_size);
         note(d, false, text);
     }
-    if (info->eos_count == 0 && lat_tokenizer_eos(tokenizer) < 0)
+    if (info && info->eos_count == 0 && lat_tokenizer_eos(tokenizer) < 0)
         note(d, false, "no end-of-text id in config.json, generation_config.json or tokenizer_config.json: only -n ends the output");
     lat_tokenizer_free(tokenizer);
+}
+
+// What else is wrong when the model could not be opened for `reason`: a broken config must not hide broken weights.
+static void check_parts(struct diagnosis *d, const char *folder, const char *reason)
+{
+    struct lat_st_folder *weights = NULL;
+    struct lat_error error = { 0 };
+    if (!lat_file_is_folder(folder))
+        return;
+    if (lat_st_folder_open(&weights, folder, &error) != LAT_OK && strcmp(error.text, reason) != 0)
+        note(d, true, error.text);
+    lat_st_folder_close(weights);
+    check_tokenizer(d, folder, NULL);
 }
 
 static void check_memory(struct diagnosis *d, const struct lat_model *model, size_t context)
@@ -87,6 +108,7 @@ static struct lat_model *examine(struct diagnosis *d, const char *folder, size_t
     struct lat_error error = { 0 };
     if (lat_model_open(&model, folder, &error) != LAT_OK) {
         note(d, true, error.text);
+        check_parts(d, folder, error.text);
         return NULL;
     }
     const struct lat_model_info *info = lat_model_info_view(model);
@@ -184,7 +206,9 @@ const struct lat_command lat_command_doctor = {
     .operands_min = 1,
     .operands_max = 1,
     .summary = "says what a folder is, what it needs, and each problem; exit status 2 when it cannot run",
-    .details = "Reads every weight, so NaN and infinite ones are found and named.\n",
+    .details = "Reads every weight, so the first that is NaN or infinite is found and named. JSON: runs, problems [{fatal, text}]\n"
+               "and, when the model opens, model_type, dtype, layers, full_attention_layers, hidden_size, vocab_size, experts,\n"
+               "tied, parameters, weight_bytes, positions_max, context, session_bytes, memory_free_bytes, tokenizer_size.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .run = run,

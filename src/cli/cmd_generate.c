@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -43,7 +44,7 @@ static const struct lat_option options[] = {
     { "--chunk", "N", "tokens of one prefill step; does not change results (128)", LAT_OPTION_COUNT, AT(chunk) },
     { "--ctx", "N", "positions to make room for (what prompt and -n need)", LAT_OPTION_COUNT, AT(context) },
     { "--json", NULL, "one JSON object instead of streamed text", LAT_OPTION_FLAG, AT(json) },
-    { "--quiet", NULL, "no figures on standard error", LAT_OPTION_FLAG, AT(quiet) },
+    { "--quiet", NULL, "neither progress nor figures on standard error", LAT_OPTION_FLAG, AT(quiet) },
 };
 
 // Everything that a run holds, so that there is one place that releases it.
@@ -54,6 +55,7 @@ struct generation {
     struct lat_session *session;
     struct lat_ids prompt;
     struct lat_generate_result result;
+    struct lat_progress progress;
     double load_s;
     char last; // byte printed last
 };
@@ -80,6 +82,8 @@ static enum lat_status read_prompt(struct generation *g, const char *operand, st
     if ((operand != NULL) == (v->ids != NULL))
         return lat_error_set(error, LAT_ARGUMENT, operand ? "give a prompt or --ids, not both"
                                                           : "no prompt: give a text, - for standard input, or --ids");
+    if (v->ids && (v->chat || v->plain))
+        return lat_error_set(error, LAT_ARGUMENT, "%s is about a text, the prompt is --ids", v->chat ? "--chat" : "--plain");
     if (v->ids) {
         size_t count = 0;
         LAT_TRY(lat_options_ids(v->ids, &g->prompt.items, &count, error));
@@ -100,6 +104,20 @@ static enum lat_status read_prompt(struct generation *g, const char *operand, st
     return g->prompt.count ? LAT_OK : lat_error_set(error, LAT_ARGUMENT, "the prompt is empty");
 }
 
+static enum lat_status watch(void *context, int point, size_t position, size_t rows, size_t width, const float *values,
+                             struct lat_error *error)
+{
+    (void)width, (void)values, (void)error;
+    lat_progress_see(context, point, position, rows);
+    return LAT_OK;
+}
+
+// Short prompts are done before a bar could be read, and an observer costs a barrier per layer.
+static bool shows_progress(const struct generation *g)
+{
+    return !g->values->quiet && g->prompt.count >= 256 && lat_progress_wanted();
+}
+
 static enum lat_status open_session(struct generation *g, struct lat_error *error)
 {
     const struct generate_values *v = g->values;
@@ -107,6 +125,10 @@ static enum lat_status open_session(struct generation *g, struct lat_error *erro
     need = v->max_new > most || need + v->max_new > most ? (need > most ? need : most) : need + v->max_new;
     struct lat_session_options o = { .context = v->context ? v->context : need, .chunk = v->chunk,
                                      .cancel = lat_cli_cancel_flag() };
+    if (shows_progress(g)) {
+        o.observe = watch;
+        o.observe_context = &g->progress;
+    }
     if (v->context && g->prompt.count > v->context)
         return lat_error_set(error, LAT_LIMIT, "the prompt has %zu ids, --ctx is %zu", g->prompt.count, v->context);
     LAT_TRY(lat_cli_threads(v->threads, &o.threads, error));
@@ -134,6 +156,7 @@ static enum lat_status open_all(struct generation *g, const struct lat_operands 
     if (there)
         LAT_TRY(lat_tokenizer_open(&g->tokenizer, operands->items[0], error));
     LAT_TRY(read_prompt(g, operands->count > 1 ? operands->items[1] : NULL, error));
+    lat_cli_catch_signals(); // until here there is nothing to save, and Ctrl-C just ends the program
     LAT_TRY(open_session(g, error));
     g->load_s = lat_clock_seconds() - start;
     return LAT_OK;
@@ -213,8 +236,10 @@ static enum lat_status generate(struct generation *g, struct lat_error *error)
     o.cancel = lat_cli_cancel_flag();
     o.on_text = g->values->json ? NULL : stream_text;
     o.context = g;
-    LAT_TRY(lat_generate(g->session, g->tokenizer, g->prompt.items, g->prompt.count, &o, &g->result, error));
-    return print_end(g, error);
+    lat_progress_begin(&g->progress, shows_progress(g) ? g->prompt.count : 0, lat_model_info_view(g->model)->layers);
+    enum lat_status status = lat_generate(g->session, g->tokenizer, g->prompt.items, g->prompt.count, &o, &g->result, error);
+    lat_progress_end(&g->progress);
+    return status == LAT_OK ? print_end(g, error) : status;
 }
 
 static int run(int argc, char **argv, const struct lat_command *self)
@@ -224,7 +249,6 @@ static int run(int argc, char **argv, const struct lat_command *self)
     struct generation g = { .values = &values };
     struct lat_operands operands;
     struct lat_error error = { 0 };
-    lat_cli_catch_signals();
     enum lat_status status = lat_options_parse(self, argc, argv, &values, &operands, &error);
     if (status == LAT_OK)
         status = open_all(&g, &operands, &error);
@@ -246,10 +270,11 @@ const struct lat_command lat_command_generate = {
     .operands_min = 1,
     .operands_max = 2,
     .summary = "continues a text with a Qwen3.5 model; MODEL is a Hugging Face folder",
-    .details = "Text streams to standard output as it is generated. Greedy unless --temperature is given; of\n"
-               "generation_config.json only the end-of-text ids are used. Generation ends at an end-of-text id of\n"
-               "config.json, generation_config.json or the tokenizer, at a --stop text, or after -n tokens. Ctrl-C ends\n"
-               "it with what was produced and exit status 3.\n"
+    .details = "The prompt is continued as it is, special tokens in it recognised as Hugging Face does (--plain: not); - reads\n"
+               "it from standard input. Text streams to standard output as it is generated. Greedy\n"
+               "unless --temperature is given; of generation_config.json only the end-of-text ids are used. Generation\n"
+               "ends at an end-of-text id of config.json, generation_config.json or the tokenizer, at a --stop text, after\n"
+               "-n tokens or at the end of --ctx. Ctrl-C ends it with what was produced and exit status 3.\n"
                "JSON: prompt_ids, ids (an end-of-text id included), text, finish_reason (stop, length, cancelled),\n"
                "timings {load_s, prompt_tokens, prompt_s, ttft_s, decode_tokens, decode_s}, peak_rss_bytes, threads,\n"
                "isa, dtype.\n",

@@ -107,9 +107,8 @@ static enum lat_status encode_lines(const struct lat_tokenizer *t, const struct 
     for (size_t at = 0; status == LAT_OK && at < input.length;) {
         const char *line = input.bytes + at, *end = memchr(line, '\n', input.length - at);
         size_t length = end ? (size_t)(end - line) : input.length - at;
-        number++;
-        if (length)
-            status = encode_line(t, v, line, length, number, error);
+        number++; // an empty line is no JSON string: left out, it would shift all that follow
+        status = encode_line(t, v, line, length, number, error);
         at += length + 1;
     }
     lat_buf_release(&input);
@@ -120,10 +119,10 @@ static enum lat_status tokenize(const struct lat_tokenizer *t, const struct toke
                                 const struct lat_operands *operands, struct lat_error *error)
 {
     struct lat_buf out, text = { 0 };
+    if ((operands->count > 1) + (v->decode != NULL) + v->jsonl != 1)
+        return lat_error_set(error, LAT_ARGUMENT, "give one of a text (or -), --decode IDS, --jsonl");
     if (v->jsonl)
         return encode_lines(t, v, error);
-    if ((operands->count > 1) == (v->decode != NULL))
-        return lat_error_set(error, LAT_ARGUMENT, "give a text (or -), --decode IDS, or --jsonl");
     lat_buf_init(&out, 1 << 30);
     enum lat_status status = v->decode ? decode(t, v, &out, error) : lat_cli_read_text(operands->items[1], &text, error);
     if (status == LAT_OK && !v->decode)
@@ -157,7 +156,9 @@ const struct lat_command lat_command_tokenize = {
     .operands_min = 1,
     .operands_max = 2,
     .summary = "text to ids and back, the same ids as Hugging Face; MODEL is a folder or a tokenizer.json",
-    .details = NULL,
+    .details = "Special tokens in a text count as such, as in Hugging Face, unless --plain is given. --decode prints them.\n"
+               "JSON: ids and tokens (the text of each id), or text with --decode. --jsonl stops at the first line that is\n"
+               "no JSON string and names it.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .run = run,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -55,6 +56,7 @@ struct trace {
     struct lat_arena arena; // names
     struct lat_st_writer *writer;
     const struct prompt *now; // whose rows the observer gets; NULL: not to be written
+    struct lat_progress progress;
 };
 
 static enum lat_status add_prompt(struct trace *t, size_t count, struct prompt **out, struct lat_error *error)
@@ -258,6 +260,7 @@ static enum lat_status observe(void *context, int point, size_t position, size_t
                                struct lat_error *error)
 {
     struct trace *t = context;
+    lat_progress_see(&t->progress, point, position, rows);
     if (!t->now || (point != LAT_POINT_LOGITS && !t->values->layers))
         return LAT_OK;
     size_t layers = lat_model_info_view(t->model)->layers, first = t->now->first_spec;
@@ -327,6 +330,19 @@ static enum lat_status open_session(struct trace *t, struct lat_error *error)
     return lat_session_new(&t->session, t->model, &o, error);
 }
 
+static enum lat_status run_prompts(struct trace *t, struct lat_error *error)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < t->prompt_count; i++)
+        total += t->prompts[i].count + t->values->greedy;
+    lat_progress_begin(&t->progress, total, lat_model_info_view(t->model)->layers);
+    for (size_t i = 0; i < t->prompt_count; i++) {
+        LAT_TRY(run_prompt(t, &t->prompts[i], error));
+        t->progress.before += t->prompts[i].count + t->values->greedy;
+    }
+    return LAT_OK;
+}
+
 static enum lat_status run_trace(struct trace *t, const char *folder, struct lat_error *error)
 {
     LAT_TRY(lat_model_open(&t->model, folder, error));
@@ -338,8 +354,9 @@ static enum lat_status run_trace(struct trace *t, const char *folder, struct lat
     for (size_t i = 0; i < t->prompt_count; i++)
         LAT_TRY(plan_prompt(t, i, error));
     LAT_TRY(open_writer(t, error));
-    for (size_t i = 0; i < t->prompt_count; i++)
-        LAT_TRY(run_prompt(t, &t->prompts[i], error));
+    enum lat_status status = run_prompts(t, error);
+    lat_progress_end(&t->progress);
+    LAT_TRY(status);
     struct lat_st_writer *writer = t->writer;
     t->writer = NULL; // commit frees it in every case
     return lat_st_writer_commit(writer, error);

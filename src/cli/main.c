@@ -22,6 +22,7 @@ static void usage(FILE *out)
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(out, "  %-10s %s\n", "help", "the help of a command: lattice help generate; all as a man page: lattice help --man");
+    fprintf(out, "\n'lattice COMMAND --help' is the same as 'lattice help COMMAND'; 'lattice --version' prints the version.\n");
     fprintf(out, "\nData goes to standard output, progress and figures to standard error.\n"
                  "Exit status: 0 done, 1 a check failed, 2 bad usage or input, 3 cancelled or not available.\n"
                  "LATTICE_ISA=scalar|avx2|avx512|neon lowers the instruction set (results are the same, bit for bit).\n");
@@ -52,21 +53,31 @@ static int unknown(const char *name)
     return 2;
 }
 
+// Text on stdout that did not get there is a failure like that of any other data.
+static int printed(void)
+{
+    struct lat_error error = { 0 };
+    return lat_cli_print_bytes("", 0, &error) == LAT_OK ? 0 : lat_cli_fail(&error);
+}
+
+static int help_command(const char *name)
+{
+    const struct lat_command *command = find(name);
+    if (!command)
+        return unknown(name);
+    lat_options_help(command, stdout);
+    return printed();
+}
+
 static int help(int argc, char **argv)
 {
-    if (argc == 0) {
-        usage(stdout);
-        return 0;
-    }
-    if (strcmp(argv[0], "--man") == 0) {
+    if (argc > 0 && strcmp(argv[0], "--man") != 0)
+        return help_command(argv[0]);
+    if (argc > 0)
         man_page();
-        return 0;
-    }
-    const struct lat_command *command = find(argv[0]);
-    if (!command)
-        return unknown(argv[0]);
-    lat_options_help(command, stdout);
-    return 0;
+    else
+        usage(stdout);
+    return printed();
 }
 
 int main(int argc, char **argv)
@@ -80,15 +91,13 @@ int main(int argc, char **argv)
         return help(argc - 2, argv + 2);
     if (strcmp(argv[1], "--version") == 0) {
         printf("lattice %s\n", lat_version());
-        return 0;
+        return printed();
     }
     const struct lat_command *command = find(argv[1]);
     if (!command)
         return unknown(argv[1]);
     for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            lat_options_help(command, stdout);
-            return 0;
-        }
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return help_command(argv[1]);
     return command->run(argc - 2, argv + 2, command);
 }

@@ -71,9 +71,21 @@ char *lat_file_path_join(const char *folder, const char *name)
     return path;
 }
 
+// An output takes the place of what has its name: that must not be a folder, nor a device like /dev/null, which root
+// could replace for the whole machine.
+static enum lat_status check_replaceable(const char *path, struct lat_error *error)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+        return LAT_OK; // what else is wrong shows when the file is created
+    return lat_error_set(error, LAT_ARGUMENT, "%s: cannot be replaced by a file: it is %s", path,
+                         S_ISDIR(st.st_mode) ? "a folder" : "a device, pipe or socket");
+}
+
 enum lat_status lat_file_out_open(struct lat_file_out *out, const char *path, struct lat_error *error)
 {
     *out = (struct lat_file_out){ .descriptor = -1 };
+    LAT_TRY(check_replaceable(path, error));
     static const char tail[] = ".partial-XXXXXX";
     size_t length = strlen(path);
     out->path = lat_mem_copy_text(path, length);

@@ -33,6 +33,7 @@ struct lat_file_out {
     char *temporary;
 };
 
+// LAT_ARGUMENT when `path` is a folder, a device, a pipe or a socket.
 LAT_NODISCARD enum lat_status lat_file_out_open(struct lat_file_out *out, const char *path, struct lat_error *error);
 // Writes all of bytes[0..length) at `offset`.
 LAT_NODISCARD enum lat_status lat_file_out_write(struct lat_file_out *out, uint64_t offset, const void *bytes,

@@ -64,13 +64,14 @@ static enum lat_status give(struct run *r)
     return r->options->on_text ? r->options->on_text(r->options->context, ready->bytes, ready->length, r->error) : LAT_OK;
 }
 
+// An id that ends the output gives no text, also where its token is not marked as special.
 static enum lat_status take_token(struct run *r, int32_t id)
 {
     const char *text = NULL;
     size_t length = 0;
     LAT_TRY(lat_ids_add(&r->result->ids, id, r->error));
     lat_sampler_note(&r->sampler, id, true);
-    if (!r->tokenizer)
+    if (!r->tokenizer || is_end(r, id))
         return LAT_OK;
     LAT_TRY(lat_decoder_put(r->decoder, id, &text, &length, r->error));
     LAT_TRY(lat_stop_add(&r->stop, text, length, r->error));
@@ -89,7 +90,8 @@ static enum lat_status end_text(struct run *r)
     if (!r->stop.hit) {
         LAT_TRY(lat_stop_end(&r->stop, r->error));
         LAT_TRY(give(r));
-    }
+    } else
+        r->result->stop_index = (int)r->stop.which;
     r->result->text = lat_buf_take(&r->text, &r->result->length);
     return r->result->text ? LAT_OK : lat_error_memory(r->error, "generated text");
 }
@@ -108,28 +110,42 @@ static bool finished(const struct run *r, int32_t id, enum lat_finish *why)
         || lat_session_position(r->session) >= lat_session_context(r->session);
 }
 
+// Evaluates ids; *cancelled when the session was told to stop, which is an end of the generation and no error of it.
+static enum lat_status eval(struct run *r, const int32_t *ids, size_t count, bool *cancelled)
+{
+    struct lat_error error = { 0 };
+    enum lat_status status = lat_session_eval(r->session, ids, count, &error);
+    *cancelled = status == LAT_CANCELLED;
+    if (status == LAT_OK || *cancelled)
+        return LAT_OK;
+    if (r->error)
+        *r->error = error;
+    return status;
+}
+
 static enum lat_status run_loop(struct run *r, const int32_t *prompt, size_t count)
 {
+    struct lat_generate_result *result = r->result;
     double start = lat_clock_seconds();
-    enum lat_status status = lat_session_eval(r->session, prompt, count, r->error);
-    if (status == LAT_CANCELLED && r->options->cancel && *r->options->cancel) {
-        r->result->finish = LAT_FINISH_CANCELLED;
-        return LAT_OK;
-    }
-    LAT_TRY(status);
-    r->result->prompt_s = lat_clock_seconds() - start;
-    for (;;) {
+    bool cancelled = false;
+    LAT_TRY(eval(r, prompt, count, &cancelled));
+    result->prompt_s = lat_clock_seconds() - start;
+    while (!cancelled) {
         int32_t id = 0;
         LAT_TRY(lat_sampler_next(&r->sampler, lat_session_logits(r->session), &id, r->error));
         LAT_TRY(take_token(r, id));
-        if (r->result->ids.count == 1)
-            r->result->first_token_s = lat_clock_seconds() - start;
-        if (finished(r, id, &r->result->finish))
+        if (result->ids.count == 1)
+            result->first_token_s = lat_clock_seconds() - start;
+        if (finished(r, id, &result->finish))
             break;
-        LAT_TRY(lat_session_eval(r->session, &id, 1, r->error));
+        LAT_TRY(eval(r, &id, 1, &cancelled));
     }
-    r->result->decode_tokens = r->result->ids.count - 1;
-    r->result->decode_s = lat_clock_seconds() - start - r->result->first_token_s;
+    if (cancelled)
+        result->finish = LAT_FINISH_CANCELLED;
+    if (result->ids.count) {
+        result->decode_tokens = result->ids.count - 1;
+        result->decode_s = lat_clock_seconds() - start - result->first_token_s;
+    }
     return LAT_OK;
 }
 
@@ -172,7 +188,7 @@ enum lat_status lat_generate(struct lat_session *session, const struct lat_token
                              size_t prompt_count, const struct lat_generate_options *options,
                              struct lat_generate_result *result, struct lat_error *error)
 {
-    *result = (struct lat_generate_result){ .finish = LAT_FINISH_LENGTH };
+    *result = (struct lat_generate_result){ .finish = LAT_FINISH_LENGTH, .stop_index = -1 };
     if (prompt_count == 0)
         return lat_error_set(error, LAT_ARGUMENT, "the prompt is empty");
     struct run r = { .session = session, .tokenizer = tokenizer, .options = options, .result = result, .error = error };

@@ -2,9 +2,8 @@
 // Copyright The Lattice authors
 #include "runtime/sampler.h"
 
+#include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/dmath.h"
 #include "core/error.h"
@@ -103,6 +102,8 @@ static enum lat_status take_logits(struct lat_sampler *s, const float *logits, s
             l = l > 0 ? l / o->repetition_penalty : l * o->repetition_penalty;
         if (s->counts[i])
             l -= o->presence_penalty + o->frequency_penalty * s->counts[i];
+        // A finite penalty may take a logit past what a float holds; it must stay a number that can be compared.
+        l = l > FLT_MAX ? FLT_MAX : l < -FLT_MAX ? -FLT_MAX : l;
         s->logits[i] = s->allowed && !s->allowed[i] ? -INFINITY : (float)l;
     }
     return LAT_OK;
@@ -113,18 +114,16 @@ static bool better(const struct lat_candidate *a, const struct lat_candidate *b)
     return a->logit != b->logit ? a->logit > b->logit : a->id < b->id;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    return better(a, b) ? -1 : 1;
-}
+static bool worse(const struct lat_candidate *a, const struct lat_candidate *b) { return better(b, a); }
 
-// Moves the worst of heap[0..count) down from `at` (a heap whose root is the worst candidate).
-static void sift_down(struct lat_candidate *heap, size_t count, size_t at)
+// Moves heap[at] down to its place; the root of the heap is the first in the order of `before`.
+static void sift_down(struct lat_candidate *heap, size_t count, size_t at,
+                      bool (*before)(const struct lat_candidate *, const struct lat_candidate *))
 {
     for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && better(&heap[child], &heap[child + 1]))
+        if (child + 1 < count && before(&heap[child + 1], &heap[child]))
             child++;
-        if (!better(&heap[at], &heap[child]))
+        if (!before(&heap[child], &heap[at]))
             return;
         struct lat_candidate swap = heap[at];
         heap[at] = heap[child];
@@ -132,7 +131,7 @@ static void sift_down(struct lat_candidate *heap, size_t count, size_t at)
     }
 }
 
-// All candidates that may be drawn; with top_k, the k best.
+// All candidates that may be drawn, in the order of their ids; with top_k, the k best.
 static size_t collect(struct lat_sampler *s)
 {
     size_t count = 0, k = s->options.top_k > 0 ? (size_t)s->options.top_k : s->vocab_size;
@@ -142,36 +141,68 @@ static size_t collect(struct lat_sampler *s)
             continue;
         if (count < k) {
             s->candidates[count++] = c;
-            if (count == k)
+            if (count == k && k < s->vocab_size)
                 for (size_t at = count / 2 + 1; at-- > 0;)
-                    sift_down(s->candidates, count, at);
+                    sift_down(s->candidates, count, at, worse);
         } else if (better(&c, &s->candidates[0])) {
             s->candidates[0] = c;
-            sift_down(s->candidates, count, 0);
+            sift_down(s->candidates, count, 0, worse);
         }
     }
-    qsort(s->candidates, count, sizeof *s->candidates, by_rank);
     return count;
 }
 
-// Gives weights exp((logit - best) / temperature) and cuts by top_p and min_p; candidates come best first.
-static size_t weigh(struct lat_sampler *s, size_t count, double *total)
+// Gives each candidate its weight exp((logit - best) / temperature), makes them a heap with the best at its root, and
+// returns the sum of the weights.
+static double weigh(struct lat_sampler *s, size_t count)
 {
-    double sum = 0, before = 0;
+    double sum = 0, best = -INFINITY;
+    for (size_t i = 0; i < count; i++)
+        best = s->candidates[i].logit > best ? s->candidates[i].logit : best;
     for (size_t i = 0; i < count; i++) {
-        double distance = (double)s->candidates[i].logit - s->candidates[0].logit;
+        double distance = s->candidates[i].logit - best; // <= 0
         s->candidates[i].weight = distance == 0 ? 1 : lat_dmath_exp(distance / s->options.temperature);
         sum += s->candidates[i].weight;
     }
+    for (size_t at = count / 2 + 1; at-- > 0;)
+        sift_down(s->candidates, count, at, better);
+    return sum;
+}
+
+// Takes the best of heap[0..count) out and puts it behind the rest, at heap[count-1].
+static const struct lat_candidate *take_best(struct lat_candidate *heap, size_t count)
+{
+    struct lat_candidate best = heap[0];
+    heap[0] = heap[count - 1];
+    heap[count - 1] = best;
+    sift_down(heap, count - 1, 0, better);
+    return &heap[count - 1];
+}
+
+// One draw among heap[0..count) after top_p and min_p. Ranks come out of the heap one by one: sorting a vocabulary of
+// 250,000 for each token would cost more than a small model's forward pass.
+static int32_t draw(struct lat_sampler *s, size_t count, double sum)
+{
+    const struct lat_sampling *o = &s->options;
+    bool cuts = o->top_p < 1 || o->min_p > 0;
+    double uniform = lat_rng_uniform(&s->rng), reached = 0;
+    struct lat_candidate *heap = s->candidates;
     size_t kept = 0;
-    for (; kept < count; kept++) {
-        bool beyond = before >= s->options.top_p * sum && s->options.top_p < 1;
-        if (kept > 0 && (beyond || s->candidates[kept].weight < s->options.min_p))
+    while (kept < count) {
+        if (kept > 0 && ((o->top_p < 1 && reached >= o->top_p * sum) || heap[0].weight < o->min_p))
             break;
-        before += s->candidates[kept].weight;
+        const struct lat_candidate *c = take_best(heap, count - kept++);
+        reached += c->weight;
+        if (!cuts && uniform * sum < reached)
+            return c->id;
     }
-    *total = before;
-    return kept;
+    double point = uniform * reached, passed = 0;
+    for (size_t rank = 0; rank + 1 < kept; rank++) {
+        passed += heap[count - 1 - rank].weight;
+        if (point < passed)
+            return heap[count - 1 - rank].id;
+    }
+    return heap[count - kept].id;
 }
 
 enum lat_status lat_sampler_next(struct lat_sampler *sampler, const float *logits, int32_t *id, struct lat_error *error)
@@ -184,14 +215,6 @@ enum lat_status lat_sampler_next(struct lat_sampler *sampler, const float *logit
     size_t count = collect(sampler);
     if (count == 0)
         return lat_error_set(error, LAT_FAILED, "no token may be drawn");
-    double total = 0, sum = 0;
-    size_t kept = weigh(sampler, count, &total), at = 0;
-    double point = lat_rng_uniform(&sampler->rng) * total;
-    for (; at + 1 < kept; at++) {
-        sum += sampler->candidates[at].weight;
-        if (point < sum)
-            break;
-    }
-    *id = sampler->candidates[at].id;
+    *id = draw(sampler, count, weigh(sampler, count));
     return LAT_OK;
 }

@@ -19,14 +19,17 @@ void lat_stop_release(struct lat_stop *stop)
     lat_buf_release(&stop->ready);
 }
 
-// Offset of the first stop text in bytes[0..length), or length.
-static size_t find_first(const struct lat_stop *stop, const char *bytes, size_t length)
+// Offset of the first stop text in bytes[0..length), or length; *which is its index (the lowest of those that begin
+// there).
+static size_t find_first(const struct lat_stop *stop, const char *bytes, size_t length, size_t *which)
 {
     size_t first = length;
     for (size_t i = 0; i < stop->count; i++) {
         const char *found = memmem(bytes, length, stop->texts[i], strlen(stop->texts[i]));
-        if (found && (size_t)(found - bytes) < first)
+        if (found && (size_t)(found - bytes) < first) {
             first = (size_t)(found - bytes);
+            *which = i;
+        }
     }
     return first;
 }
@@ -62,7 +65,7 @@ enum lat_status lat_stop_add(struct lat_stop *stop, const char *text, size_t len
     if (stop->hit)
         return LAT_OK;
     lat_buf_add(&stop->held, text, length);
-    size_t first = stop->held.length ? find_first(stop, stop->held.bytes, stop->held.length) : 0;
+    size_t first = stop->held.length ? find_first(stop, stop->held.bytes, stop->held.length, &stop->which) : 0;
     if (first < stop->held.length) {
         stop->hit = true;
         stop->held.length = first;

@@ -14,6 +14,7 @@ struct lat_stop {
     struct lat_buf held;
     struct lat_buf ready; // text that is final, until the next call
     bool hit;             // a stop text has come: nothing more will be ready
+    size_t which;         // its index, once hit
 };
 
 void lat_stop_init(struct lat_stop *stop, const char *const *texts, size_t count);

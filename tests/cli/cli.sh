@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The Lattice authors
 #
-# The programs from outside: what they print, what they refuse, what they leave behind. usage: cli.sh SOURCE BUILD
+# The programs from outside: what they print, what they refuse, what they leave behind. usage: cli.sh SOURCE BUILD [gate]
+# Without the last word the build has no gate program.
 set -eu
 source=$1 build=$2
 lattice=$build/bin/lattice gate=$build/bin/lattice-gate nano=$source/models/nano golden=$source/tests/golden
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-checks=0
+checks=0 has_gate=${3:-}
 
 die() { echo "FAILED: $*"; exit 1; }
 
@@ -47,7 +48,12 @@ gives '"runs":true' "$lattice" doctor "$golden/qwen35/moe-fused" --json
 gives '^usage: lattice generate' "$lattice" generate --help
 gives '--repetition-penalty R' "$lattice" help generate
 gives '^lattice 0' "$lattice" --version
-gives '^usage: lattice-gate parity compare' "$gate" parity compare --help
+[ -z "$has_gate" ] || gives '^usage: lattice-gate parity compare' "$gate" parity compare --help
+gives '^usage: lattice doctor' "$lattice" help doctor
+gives '^  --threads N' "$lattice" trace --help
+gives '^\.SS lattice tokenize' "$lattice" help --man
+gives '^ Paris' sh -c "printf 'The capital of France is' | '$lattice' generate '$nano' - -n 8"
+gives 'is Paris\.","finish_reason":"stop"' "$lattice" generate "$nano" --chat "What is the capital of France?" -n 8 --json
 
 # the same text however it is given, and back
 ids=$("$lattice" tokenize "$nano" "Grüße, 世界! don't" | tr -d '[]')
@@ -107,8 +113,51 @@ refuses 2 "cannot write" sh -c "exec '$lattice' generate '$nano' x >/dev/full"
 refuses 2 "give one of" "$lattice" trace "$nano" -o "$work/t"
 refuses 2 "missing" "$lattice" trace "$nano" --ids 1
 refuses 2 "cannot create" "$lattice" trace "$nano" --ids 1 -o /nonexistent/t
-refuses 2 "cannot judge" "$gate" parity compare "$golden/nano/ref.safetensors" /nonexistent
-refuses 2 "cannot judge" "$gate" parity compare "$work/a" "$work/a"
+if [ -n "$has_gate" ]; then
+    refuses 2 "cannot judge" "$gate" parity compare "$golden/nano/ref.safetensors" /nonexistent
+    refuses 2 "cannot judge" "$gate" parity compare "$work/a" "$work/a"
+fi
+
+refuses 2 "top_k" "$lattice" generate "$nano" x --top-k -2
+refuses 2 "whole number" "$lattice" generate "$nano" x --top-k 99999999999999999999
+refuses 2 "top_p" "$lattice" generate "$nano" x --top-p -1
+refuses 2 "top_p: 'nan' is not a finite number\|--top-p: 'nan' is not a finite number" "$lattice" generate "$nano" x --top-p nan
+refuses 2 "min_p" "$lattice" generate "$nano" x --min-p 2
+refuses 2 "finite" "$lattice" generate "$nano" x --presence-penalty inf
+refuses 2 "whole number from 0" "$lattice" generate "$nano" x --seed -1
+refuses 2 "list of whole numbers" "$lattice" generate "$nano" --ids 1,
+refuses 2 "prompt is empty" "$lattice" generate "$nano" --ids ""
+refuses 2 "prompt is empty" "$lattice" generate "$nano" -
+refuses 2 "chat is about a text" "$lattice" generate "$nano" --ids 1 --chat
+refuses 2 "not UTF-8 at byte 2" sh -c "printf 'ab\\300' | '$lattice' generate '$nano' -"
+refuses 2 "a chunk of" "$lattice" generate "$nano" x --chunk 100000
+refuses 2 "not a folder" "$lattice" generate "$nano/config.json" x
+refuses 2 "give one of" "$lattice" tokenize "$nano" x --jsonl
+refuses 2 "give one of" "$lattice" tokenize "$nano" x --decode 1
+refuses 2 "line 1 of the input is not a JSON string" sh -c "echo 7 | '$lattice' tokenize '$nano' --jsonl"
+refuses 2 "outside the vocabulary" "$lattice" trace "$nano" --ids 5000 -o "$work/t"
+refuses 2 "give one of" "$lattice" trace "$nano" --ids 1 --text x -o "$work/t"
+refuses 2 "more than the model" "$lattice" trace "$nano" --ids 1 -n 5000 -o "$work/t"
+for file in '[]' '[[]]' '[[1],2]' '[1.5]' '[-1]' '{}' '[["1"]]' '[[1]' '[[4096]]'; do
+    printf '%s' "$file" >"$work/bad.json"
+    refuses 2 . "$lattice" trace "$nano" --ids-file "$work/bad.json" -o "$work/t"
+done
+refuses 2 "not found\|cannot open" "$lattice" trace "$nano" --ids-file /nonexistent -o "$work/t"
+[ ! -e "$work/t" ] || die "a refused trace left a file"
+for text in --help --version "help --man"; do
+    # shellcheck disable=SC2086
+    refuses 2 "cannot write" sh -c "exec '$lattice' $text >/dev/full"
+done
+refuses 2 "cannot write" sh -c "exec '$lattice' doctor '$nano' >/dev/full"
+refuses 2 "cannot write" sh -c "exec '$lattice' tokenize '$nano' x >/dev/full"
+refuses 2 "cannot write" sh -c "echo '\"x\"' | '$lattice' tokenize '$nano' --jsonl >/dev/full"
+
+# an output takes the place of a file only: not of a pipe, a folder (nor a device: not tried, for what a fault would do)
+mkfifo "$work/pipe"
+mkdir "$work/folder"
+refuses 2 "a device, pipe or socket" "$lattice" trace "$nano" --ids 1 -o "$work/pipe"
+refuses 2 "a folder" "$lattice" trace "$nano" --ids 1 -o "$work/folder"
+[ -p "$work/pipe" ] || die "a pipe was replaced"
 
 # a file that cannot be written whole leaves nothing behind
 before=$(find "$work" | wc -l)
@@ -129,6 +178,50 @@ broken && rm "$work/m/model.safetensors" && touch "$work/m/pytorch_model.bin"
 refuses 2 "pickle" "$lattice" generate "$work/m" --ids 1
 broken && rm "$work/m/config.json"
 refuses 2 "config.json" "$lattice" generate "$work/m" --ids 1
+# an empty line of --jsonl is an error of its line; what came before is there
+code=0
+printf '"a"\n\n"b"\n' | "$lattice" tokenize "$nano" --jsonl >"$work/out" 2>"$work/err" || code=$?
+[ "$code" -eq 2 ] && [ "$(wc -l <"$work/out")" -eq 1 ] && grep -q "line 2" "$work/err" || die "an empty line: $(cat "$work/err")"
+
+# doctor and generate agree about a broken tokenizer; a broken config does not hide broken weights
+broken && echo '{' >"$work/m/tokenizer.json"
+refuses 2 "tokenizer.json" "$lattice" generate "$work/m" --ids 1
+"$lattice" doctor "$work/m" >"$work/out" && die "doctor: a broken tokenizer can run"
+grep -q '^problem: .*tokenizer.json' "$work/out" || die "doctor: $(cat "$work/out")"
+echo '{}' >"$work/m/config.json"
+echo x >"$work/m/model.safetensors"
+code=0
+"$lattice" doctor "$work/m" --json >"$work/out" || code=$?
+[ "$code" -eq 2 ] || die "doctor ends with $code"
+for part in config.json model.safetensors tokenizer.json; do
+    grep -q "\"fatal\":true,\"text\":\"[^\"]*$part" "$work/out" || die "doctor does not name $part: $(cat "$work/out")"
+done
+code=0
+"$lattice" doctor /nonexistent >"$work/out" || code=$?
+[ "$code" -eq 2 ] && grep -q "^problem: /nonexistent" "$work/out" || die "doctor of nothing"
+
+# end-of-text ids: of config.json, of generation_config.json and of the tokenizer, together
+broken
+sed -i 's/"eos_token_id": *[^,]*,//' "$work/m/config.json"
+rm -f "$work/m/generation_config.json"
+ends() { "$lattice" generate "$work/m" --ids 1,2,3 -n 8 --json | grep -q "\"ids\":$1,.*\"finish_reason\":\"$2\"" || die "wanted $1, $2: $3"; }
+all=$("$lattice" generate "$work/m" --ids 1,2,3 -n 8 --quiet)
+third=$(echo "$all" | tr -d '[]' | cut -d, -f3)
+ends "\\$all" length "no end id"
+upto=$(echo "$all" | tr -d '[]' | tr ',' '\n' | awk -v x="$third" '{ printf "%s%s", s, $0; s = "," } $0 == x { exit }')
+echo "{\"eos_token_id\": [100000, $third]}" >"$work/m/generation_config.json"
+ends "\\[$upto\\]" stop "generation_config.json"
+rm "$work/m/generation_config.json"
+sed -i "s/^{/{\"eos_token_id\": $third,/" "$work/m/config.json"
+ends "\\[$upto\\]" stop "config.json"
+rm -rf "$work/m"
+cp -r "$nano" "$work/m"
+rm -f "$work/m/generation_config.json"
+sed -i 's/"eos_token_id": *[^,]*,//' "$work/m/config.json"
+"$lattice" generate "$work/m" "The capital of France is" -n 200 --json | grep -q '"finish_reason":"stop"' || die "the tokenizer's end id"
+mv "$work/m/tokenizer_config.json" "$work/m/other"
+"$lattice" generate "$work/m" "The capital of France is" -n 60 --json | grep -q '"finish_reason":"length"' || die "no end id, and yet an end"
+
 # a NaN weight: doctor names it, a run stops at the first output that it reaches
 broken && python_free_nan() { printf '\000\000\300\177' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
 size=$(wc -c <"$work/m/model.safetensors")
@@ -145,15 +238,54 @@ sed -i 's/"tie_word_embeddings": false/"tie_word_embeddings": true/' "$work/m/co
 "$lattice" generate "$work/m" --ids 1 -n 1 >"$work/out" 2>"$work/err" || die "a tied config with a stored head must load"
 grep -q "warning: lm_head.weight differs" "$work/err" || die "no warning about the stored head"
 
-# Ctrl-C ends cleanly with what was produced
-mkfifo "$work/pipe"
-"$lattice" generate "$nano" "Once upon a time" --ignore-eos -n 4000 --json >"$work/cancelled" 2>/dev/null &
+# waits_for COMMAND...: until it succeeds, at most 30 seconds.
+waits_for() {
+    tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 600 ] || die "waited in vain: $*"
+        sleep 0.05
+    done
+}
+# catches_interrupts PID: the second lowest bit of the caught signals is SIGINT.
+catches_interrupts() { grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status" 2>/dev/null; }
+interrupted() { # WHAT
+    kill -INT "$child" || die "the run ended too early to be interrupted"
+    code=0
+    wait "$child" || code=$?
+    [ "$code" -eq 3 ] || die "exit $code after Ctrl-C, wanted 3: $1"
+}
+
+# Ctrl-C ends cleanly with what was produced, as text and as JSON; a trace leaves nothing behind
+"$lattice" generate "$nano" "Once upon a time" --ignore-eos -n 4000 >"$work/cancelled" 2>"$work/err" &
 child=$!
-sleep 0.2
-kill -INT "$child" || die "the run ended too early to be interrupted"
-code=0
-wait "$child" || code=$?
-[ "$code" -eq 3 ] || die "exit $code after Ctrl-C, wanted 3"
+waits_for test -s "$work/cancelled"
+interrupted "text"
+grep -q '; cancelled; ' "$work/err" || die "no figures after Ctrl-C: $(cat "$work/err")"
+head -c 10 "$work/whole" | cmp -s - "$work/cancelled" -n 10 || die "not the text that was produced"
+"$lattice" generate "$nano" "Once upon a time" --ignore-eos -n 4000 --json >"$work/cancelled" 2>"$work/err" &
+child=$!
+waits_for catches_interrupts "$child"
+interrupted "JSON"
 grep -q '"finish_reason":"cancelled"' "$work/cancelled" || die "no result after Ctrl-C"
+before=$(find "$work" | wc -l)
+"$lattice" trace "$nano" --text "Once upon a time" -n 4000 -o "$work/cut" 2>"$work/err" &
+child=$!
+waits_for catches_interrupts "$child"
+interrupted "trace"
+[ "$(find "$work" | wc -l)" -eq "$before" ] || die "an interrupted trace was left behind"
+
+# a progress bar is drawn on a terminal and nowhere else
+seq 1 3000 | tr '\n' ' ' | head -c 3000 >"$work/long"
+"$lattice" generate "$nano" - -n 2 <"$work/long" >"$work/out" 2>"$work/err"
+grep -q "$(printf '\r')" "$work/err" && die "a bar in a file"
+if command -v script >/dev/null; then
+    echo "exec '$lattice' generate '$nano' - -n 2 --threads 1 --chunk 4 <'$work/long' >'$work/terminal_out'" >"$work/terminal.sh"
+    script -qec "sh $work/terminal.sh" /dev/null >"$work/terminal" </dev/null || die "the run on a terminal"
+    grep -q '[#.]\] [0-9]* of [0-9]* tokens' "$work/terminal" || die "no bar on a terminal: $(cat "$work/terminal")"
+    cmp -s "$work/out" "$work/terminal_out" || die "another text on a terminal"
+else
+    echo "cli: SKIPPED the progress bar: there is no script(1) to make a terminal"
+fi
 
 echo "cli: $checks commands and more"

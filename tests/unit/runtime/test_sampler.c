@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -172,6 +173,107 @@ static void test_ranges(void **state)
     assert_int_equal(lat_sampling_check(&o, NULL), LAT_OK);
 }
 
+// Finite penalties of any size: no NaN weight, and what they favour or forbid is what is drawn.
+static void test_extreme_penalties(void **state)
+{
+    (void)state;
+    const double temperatures[] = { 0, 1e-300, 0.7, 1e300 };
+    for (size_t t = 0; t < 4; t++) {
+        struct lat_sampling o = greedy();
+        struct lat_sampler s;
+        int32_t id = -1;
+        o.temperature = temperatures[t];
+        o.repetition_penalty = 1e-300; // what was seen becomes as likely as can be
+        assert_int_equal(lat_sampler_init(&s, &o, 3, NULL, NULL), LAT_OK);
+        lat_sampler_note(&s, 1, false);
+        if (t < 3) { // at 1e300 even that is level with the rest
+            assert_int_equal(lat_sampler_next(&s, (const float[]){ 2, 1, 3 }, &id, NULL), LAT_OK);
+            assert_int_equal(id, 1);
+        }
+        lat_sampler_release(&s);
+        o.repetition_penalty = 1;
+        o.presence_penalty = o.frequency_penalty = 1.7e308;
+        assert_int_equal(lat_sampler_init(&s, &o, 2, NULL, NULL), LAT_OK);
+        lat_sampler_note(&s, 0, true);
+        if (t < 3) {
+            assert_int_equal(lat_sampler_next(&s, (const float[]){ 9, 1 }, &id, NULL), LAT_OK);
+            assert_int_equal(id, 1);
+        }
+        lat_sampler_note(&s, 1, true); // all are forbidden alike: the lowest, or any
+        assert_int_equal(lat_sampler_next(&s, (const float[]){ 9, 1 }, &id, NULL), LAT_OK);
+        assert_in_range(id, 0, 1);
+        lat_sampler_release(&s);
+    }
+}
+
+struct ranked {
+    double weight;
+    float logit;
+    int32_t id;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    return x->logit != y->logit ? (x->logit > y->logit ? -1 : 1) : x->id - y->id;
+}
+
+// The rules as the header says them, by sorting everything: which id a uniform number chooses.
+static int32_t choose_plainly(const struct lat_sampling *o, const float *logits, size_t n, double uniform)
+{
+    struct ranked r[64];
+    for (size_t i = 0; i < n; i++)
+        r[i] = (struct ranked){ 0, logits[i], (int32_t)i };
+    qsort(r, n, sizeof *r, by_rank);
+    if (o->top_k > 0 && (size_t)o->top_k < n)
+        n = (size_t)o->top_k;
+    double sum = 0, kept_sum = 0, passed = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += r[i].weight = exp(((double)r[i].logit - r[0].logit) / o->temperature);
+    size_t kept = 0;
+    for (; kept < n; kept++) {
+        if (kept && ((o->top_p < 1 && kept_sum / sum >= o->top_p) || r[kept].weight < o->min_p))
+            break;
+        kept_sum += r[kept].weight;
+    }
+    for (size_t i = 0; i < kept; i++) {
+        passed += r[i].weight / kept_sum;
+        if (uniform < passed)
+            return r[i].id;
+    }
+    return r[kept - 1].id;
+}
+
+// The draws out of a heap are those of the plain rules, for every mixture of options.
+static void test_against_plain_rules(void **state)
+{
+    (void)state;
+    const int64_t ks[] = { 0, -1, 1, 2, 7, 59, 60, 61 };
+    const double ps[] = { 1, 0.999, 0.8, 0.31, 0 }, ms[] = { 0, 0.013, 0.4, 1 }, ts[] = { 0.21, 1, 3.7 };
+    struct lat_rng rng;
+    size_t draws = 0, not_best = 0;
+    lat_rng_init(&rng, 99);
+    for (size_t c = 0; c < 8 * 5 * 4 * 3; c++) {
+        struct lat_sampling o = greedy();
+        o.top_k = ks[c % 8], o.top_p = ps[c / 8 % 5], o.min_p = ms[c / 40 % 4], o.temperature = ts[c / 160], o.seed = c;
+        struct lat_sampler s;
+        struct lat_rng same;
+        lat_rng_init(&same, c);
+        assert_int_equal(lat_sampler_init(&s, &o, 60, NULL, NULL), LAT_OK);
+        for (int i = 0; i < 25; i++, draws++) {
+            float logits[60];
+            int32_t id = -1;
+            for (size_t k = 0; k < 60; k++) // a grid, so that ties come often
+                logits[k] = (float)(lat_rng_next(&rng) % 40) / 8;
+            assert_int_equal(lat_sampler_next(&s, logits, &id, NULL), LAT_OK);
+            assert_int_equal(id, choose_plainly(&o, logits, 60, lat_rng_uniform(&same)));
+            not_best += id != lat_argmax(logits, 60, NULL);
+        }
+        lat_sampler_release(&s);
+    }
+    assert_true(not_best > draws / 4); // the draws were not all of the best
+}
+
 static void test_argmax(void **state)
 {
     (void)state;
@@ -221,7 +323,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_temperature), cmocka_unit_test(test_filters), cmocka_unit_test(test_penalties),
         cmocka_unit_test(test_allowed_and_finite), cmocka_unit_test(test_seed), cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_argmax), cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_argmax), cmocka_unit_test(test_extreme_penalties),
+        cmocka_unit_test(test_against_plain_rules), cmocka_unit_test(test_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
