@@ -49,6 +49,7 @@ install_missing() {
 setup_build() {
     need "has cc" gcc
     need "echo '#include <stdio.h>' | cc -E -" libc6-dev
+    need "has make" make
     need has_cmake cmake
     need "has ninja" ninja-build
     need "has pkg-config" pkg-config
