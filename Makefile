@@ -1,3 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Lattice authors
+#
 # Thin: every target calls what a person can call. `make help` lists them.
 .POSIX:
 PREFIX ?= /usr/local

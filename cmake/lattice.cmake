@@ -1,3 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Lattice authors
+#
 # How Lattice's parts are declared: a module is one object library that sees only its own layer's needs.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
