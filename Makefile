@@ -1,6 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Lattice authors
+#
 # Thin: every target calls what a person can call. `make help` lists them.
 .POSIX:
 PREFIX ?= /usr/local
+SECONDS = 60
 
 all: ## build the default set into build/default
 	@. tools/setup.sh && setup_build && cmake --preset default -DLATTICE_TESTS=OFF >/dev/null && cmake --build --preset default
@@ -19,6 +23,9 @@ asan: ## tests under the address and undefined behaviour sanitizers
 
 tsan: ## tests under the thread sanitizer
 	@./test.sh tsan
+
+fuzz: ## libFuzzer (clang), 60 seconds a parser: make fuzz SECONDS=60
+	@tools/fuzz.sh $(SECONDS)
 
 parity: ## every frozen reference
 	@tests/parity/frozen.sh
@@ -41,4 +48,4 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile
 
-.PHONY: all test demo install asan tsan parity parity-live references bench-hf bench-kernels clean help
+.PHONY: all test demo install asan tsan fuzz parity parity-live references bench-hf bench-kernels clean help

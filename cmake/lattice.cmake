@@ -1,3 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Lattice authors
+#
 # How Lattice's parts are declared: a module is one object library that sees only its own layer's needs.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -11,7 +14,7 @@ target_compile_definitions(lattice_flags INTERFACE _GNU_SOURCE LATTICE_BUILD LAT
 target_include_directories(lattice_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 # Contraction off: where a fused multiply-add is meant, the code says fmaf, so that every machine has the same bits.
 target_compile_options(lattice_flags INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-  -Wpointer-arith -Wwrite-strings -ffp-contract=off -fno-math-errno)
+  -Wpointer-arith -Wwrite-strings -Wvla -ffp-contract=off -fno-math-errno)
 if(LATTICE_WERROR)
   target_compile_options(lattice_flags INTERFACE -Werror)
 endif()
@@ -70,6 +73,7 @@ function(lat_install)
   if(LATTICE_REGEX)
     string(APPEND LATTICE_REQUIRES_PRIVATE ", libpcre2-8")
   endif()
+  string(REPLACE "," "" LATTICE_NEEDS "${LATTICE_REQUIRES_PRIVATE}")
   # The installed tree may be moved: both files find the rest from where they lie, however deep the library folder is.
   file(RELATIVE_PATH LATTICE_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   file(RELATIVE_PATH LATTICE_PREFIX_FROM_CONFIG /${CMAKE_INSTALL_LIBDIR}/cmake/lattice /)

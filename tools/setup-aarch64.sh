@@ -15,8 +15,6 @@ if ! ready >/dev/null 2>&1; then
     [ "$(id -u)" -eq 0 ] || { say "run tools/setup-aarch64.sh as root"; exit 2; }
     say "installing the aarch64 cross compiler, its libraries and qemu-user"
     dpkg --add-architecture arm64
-    DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc-aarch64-linux-gnu \
-        libc6-dev-arm64-cross qemu-user libutf8proc-dev:arm64 libcmocka-dev:arm64 >&2
+    apt_install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user libutf8proc-dev:arm64 libcmocka-dev:arm64
 fi
 ready >/dev/null

@@ -17,24 +17,31 @@ has_cmake() {
     command -v cmake && [ "$(cmake --version | awk 'NR == 1 { split($3, v, "."); print v[1] * 100 + v[2] }')" -ge 322 ]
 }
 
+# apt_install PACKAGES...: as root or through sudo, asking nothing; waits for another apt at work.
+apt_install() {
+    as_root=""
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! sudo -n true >/dev/null 2>&1; then
+            say "not root, and sudo is not there or wants a password. Please run: sudo apt-get install $*"
+            return 2
+        fi
+        as_root="sudo -n"
+    fi
+    say "installing: $*"
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 </dev/null \
+        || say "apt-get update failed; trying with what is known"
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        -o DPkg::Lock::Timeout=300 "$@" >&2 </dev/null
+}
+
 install_missing() {
     [ -z "$missing" ] && return 0
     if ! command -v apt-get >/dev/null 2>&1; then
         say "please install the equivalents of these Debian packages, then run this again:$missing"
         return 2
     fi
-    as_root=""
-    if [ "$(id -u)" -ne 0 ]; then
-        if ! command -v sudo >/dev/null 2>&1; then
-            say "not root and no sudo: as root, run: apt-get install$missing"
-            return 2
-        fi
-        as_root="sudo"
-    fi
-    say "installing:$missing"
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 || say "apt-get update failed; trying with what is known"
     # shellcheck disable=SC2086
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2
+    apt_install $missing || return 2
     missing=""
 }
 
@@ -42,6 +49,7 @@ install_missing() {
 setup_build() {
     need "has cc" gcc
     need "echo '#include <stdio.h>' | cc -E -" libc6-dev
+    need "has make" make
     need has_cmake cmake
     need "has ninja" ninja-build
     need "has pkg-config" pkg-config
@@ -57,12 +65,4 @@ setup_tests() {
     need "has git" git
     need "has c++" g++
     install_missing
-}
-
-# build PRESET [targets...]
-build_preset() {
-    preset=$1
-    shift
-    cmake --preset "$preset" >/dev/null || return 1
-    cmake --build --preset "$preset" "$@" >&2
 }

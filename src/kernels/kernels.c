@@ -9,10 +9,19 @@
 #include "lattice/model.h"
 
 #if defined(LATTICE_SIMD) && defined(__x86_64__)
+#include <cpuid.h>
+
+// clang 14 does not know the name for __builtin_cpu_supports. F16C uses the registers that AVX2's check has covered.
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
 // The compiler's run-time support asks the processor and, through XCR0, whether the system saves the registers.
 static bool has_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }
 
 static bool has_avx512(void)

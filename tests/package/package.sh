@@ -24,7 +24,6 @@ check "pkg-config, shared" "$(LD_LIBRARY_PATH=$lib answer "$work/shared")"
 # shellcheck disable=SC2046
 cc -std=c17 "$source/examples/hello.c" $(pkg-config --cflags lattice) "$lib/liblattice.a" \
     $(pkg-config --static --libs lattice | sed 's/-llattice//g') -o "$work/static"
-check "pkg-config, static" "$(answer "$work/static")"
 
 mkdir "$work/cmake"
 cat >"$work/cmake/CMakeLists.txt" <<END
@@ -33,10 +32,17 @@ project(consumer C)
 find_package(lattice 0.1 REQUIRED)
 add_executable(consumer $source/examples/hello.c)
 target_link_libraries(consumer PRIVATE lattice::lattice)
+add_executable(consumer_static $source/examples/hello.c)
+target_link_libraries(consumer_static PRIVATE lattice::lattice_static)
 END
-cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
+cmake -S "$work/cmake" -B "$work/cmake/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
 cmake --build "$work/cmake/build" >/dev/null
-check "find_package" "$(answer "$work/cmake/build/consumer")"
+check "find_package, shared" "$(answer "$work/cmake/build/consumer")"
+# The static one must not need the shared library at all.
+mkdir "$work/aside" && mv "$lib"/liblattice.so* "$work/aside/"
+check "find_package, static" "$(answer "$work/cmake/build/consumer_static")"
+check "pkg-config, static" "$(answer "$work/static")"
+mv "$work"/aside/* "$lib/"
 
 for header in "$work"/prefix/include/lattice/*.h; do
     for language in c c++; do

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Lattice authors
 """Speed beside Hugging Face on this machine, in one run (`make bench-hf`).
 
 usage: bench_hf.py [--threads N] [--rounds N]    nano: prefill of 512 tokens and decode of 64, Hugging Face f32 and lattice in turn

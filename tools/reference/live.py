@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Lattice authors
 """Runs Hugging Face now and holds the engine against it (`make parity-live`).
 
 usage: live.py [--build DIR] [--strings N]     fresh references in build/live, then compared; exit status 1 if one fails

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Lattice authors
 """Writes a folder with random bf16 weights in the exact shape of Qwen3.5-0.8B (1.5 GB), to measure speed and memory.
 
 usage: shape08.py OUTDIR       (texts from it are noise; it has no tokenizer, prompts are given as ids)

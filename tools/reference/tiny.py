@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Lattice authors
 """Writes the tiny random checkpoints of tests/golden/qwen35: together they cover what the bundled model does not.
 
 usage: tiny.py OUTDIR        (then make.py for each; `make references` does both)

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Lattice authors
 """Reference ids of Hugging Face's `tokenizers` for hard strings, frozen or live.
 
   tokenizer_golden.py --write [DIR]      trains the small tokenizers and writes DIR (tests/golden/tokenizer)

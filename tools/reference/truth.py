@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Lattice authors
 """The same model in float64: what Hugging Face's code computes when nothing in it is rounded to float32.
 
 transformers casts to float32 inside norms, gates, softmax and rotary embeddings. Inside `exact()` those casts mean

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Lattice authors
 """Writes src/text/unicode_tables.c from what Hugging Face's `tokenizers` really does.
 
 Three tables: the class of every code point (letter, mark, number, white space) as its split patterns see it, the word
