@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Lattice authors
+//
+// Every code that a finding can carry: `explain CODE` prints it, docs/gate/CODES.md is generated from it. Each area keeps
+// its own table in codes_<area>.c.
+#ifndef LAT_GATE_GATE_CODES_H
+#define LAT_GATE_GATE_CODES_H
+
+#include <stddef.h>
+
+struct lat_gate_code {
+    const char *code;    // letter and three digits (linter: D and two digits)
+    const char *title;   // "illegal combination configures"
+    const char *why;     // what goes wrong when it is let through; one or two sentences
+    const char *fix;
+    const char *example; // input that raises it, or NULL
+};
+
+struct lat_gate_code_table {
+    const char *area; // "features"
+    const struct lat_gate_code *codes;
+    size_t count;
+};
+
+extern const struct lat_gate_code_table *const lat_gate_code_tables[]; // NULL-terminated
+const struct lat_gate_code *lat_gate_code_find(const char *code);
+
+#endif
