@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "kernels/quant.h"
 #include "lattice/status.h"
 
 enum { LAT_KERNEL_LANES = 16, LAT_ATTENTION_BLOCK = 64, LAT_CONV_TAPS_MAX = 16 };
@@ -28,6 +29,8 @@ struct lat_kernels {
     lat_matmul_fn *matmul_f32;
     lat_matmul_fn *matmul_bf16;
     lat_matmul_fn *matmul_f16;
+    lat_quantize_fn *quantize;
+    lat_quant_matmul_fn *quant_matmul;
     float (*dot)(const float *a, const float *b, size_t n);
     // y = exp(x); error below 1.5 ulp; 0 below -87.33, infinity above 88.72.
     void (*exp)(const float *x, size_t n, float *y);
@@ -56,7 +59,7 @@ struct lat_kernels {
     void (*scale_add)(float a, const float *x, size_t n, float *y);
 };
 
-// The table for this machine, lowered by the environment variable LATTICE_ISA (scalar, avx2, avx512, neon). A name that
+// The table for this machine, lowered by the environment variable LATTICE_ISA (scalar, avx2, avx512, neon, dotprod). A name that
 // is unknown, or that this machine or build lacks, is refused.
 LAT_NODISCARD enum lat_status lat_kernels_choose(const struct lat_kernels **out, struct lat_error *error);
 // The table of that name, or NULL when this machine or build lacks it.
@@ -69,6 +72,7 @@ extern const struct lat_kernels lat_kernels_avx512;
 #endif
 #if defined(LATTICE_SIMD) && defined(__aarch64__)
 extern const struct lat_kernels lat_kernels_neon;
+extern const struct lat_kernels lat_kernels_dotprod;
 #endif
 
 #endif

@@ -9,6 +9,9 @@
 #include "kernels/kernels.h"
 #include "kernels/vec.h"
 
+#define VEC_QUANT(x) quant_##x
+#include "kernels/vec_quant.h"
+
 enum { BLOCK = LAT_ATTENTION_BLOCK };
 
 #if defined(LAT_VEC_AVX512)
@@ -265,6 +268,8 @@ const struct lat_kernels VEC_TABLE = {
     .matmul_f32 = matmul_f32,
     .matmul_bf16 = matmul_bf16,
     .matmul_f16 = matmul_f16,
+    .quantize = quant_quantize,
+    .quant_matmul = quant_matmul,
     .dot = vec_dot,
     .exp = vec_exp,
     .rms_norm = vec_rms_norm,

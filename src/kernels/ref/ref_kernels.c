@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "kernels/ref/ref_quant.h"
 #include "tensor/dtype.h"
 
 enum { LANES = LAT_KERNEL_LANES, BLOCK = LAT_ATTENTION_BLOCK };
@@ -208,6 +209,8 @@ const struct lat_kernels lat_kernels_scalar = {
     .matmul_f32 = ref_matmul_f32,
     .matmul_bf16 = ref_matmul_bf16,
     .matmul_f16 = ref_matmul_f16,
+    .quantize = lat_ref_quantize,
+    .quant_matmul = lat_ref_quant_matmul,
     .dot = ref_dot,
     .exp = ref_exp,
     .rms_norm = ref_rms_norm,
