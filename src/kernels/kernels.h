@@ -24,6 +24,11 @@ enum { LAT_KERNEL_LANES = 16, LAT_ATTENTION_BLOCK = 64, LAT_CONV_TAPS_MAX = 16 }
 typedef void lat_matmul_fn(const void *w, size_t cols, size_t row_begin, size_t row_end, const float *x,
                            size_t x_stride, size_t tokens, float *y, size_t y_stride, bool add);
 
+// Softmax attention of one query over keys [0, count), online over an absolute grid of 64 positions:
+// s = dot(q,k)*scale; a new maximum rescales the 16 lane sums of weights and the output; weights and values join in order
+// of position. k and v are [count][dim], f32 or f16, widened exactly.
+typedef void lat_attend_fn(const float *q, const void *k, const void *v, size_t count, size_t dim, float scale, float *out);
+
 struct lat_kernels {
     const char *isa;
     lat_matmul_fn *matmul_f32;
@@ -51,10 +56,9 @@ struct lat_kernels {
     //   o = sum_i S_i q_i (i ascending, fmaf from 0).
     void (*delta_step)(float *state, size_t stride, size_t dk, size_t n, const float *q, const float *k,
                        const float *v, float decay, float beta, float *o);
-    // Softmax attention of one query over keys [0, count), online over an absolute grid of 64 positions:
-    // s = dot(q,k)*scale; a new maximum rescales the 16 lane sums of weights and the output; weights and values join in
-    // order of position. k and v are [count][dim].
-    void (*attend)(const float *q, const float *k, const float *v, size_t count, size_t dim, float scale, float *out);
+    lat_attend_fn *attend_f32, *attend_f16;
+    // y = x as IEEE binary16, to the nearest, ties to even; beyond 65520 infinity.
+    void (*narrow_f16)(const float *x, size_t n, void *y);
     // y = fmaf(a, x, y)
     void (*scale_add)(float a, const float *x, size_t n, float *y);
 };

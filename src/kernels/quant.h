@@ -44,6 +44,18 @@ struct lat_quant_rows {
     size_t blocks;
 };
 
+// Fills in blocks, groups and panel_bytes from rows, cols, bits, group_blocks and scale_bytes. False: too large.
+bool lat_panels_plan(struct lat_panels *w, size_t *bytes);
+// Code and scale of one row of the panels at `data` (zeroed beforehand): q in [-2^(bits-1), 2^(bits-1)).
+void lat_panels_put_code(const struct lat_panels *w, unsigned char *data, size_t row, size_t col, int q);
+void lat_panels_put_scale(const struct lat_panels *w, unsigned char *data, size_t row, size_t group, float scale);
+// A whole row of codes as compressed-tensors packs them: 32/bits a little-endian word, first code lowest, unsigned.
+void lat_panels_put_words(const struct lat_panels *w, unsigned char *data, size_t row, const unsigned char *words);
+// Makes all codes of `data` mean 0: what padding means.
+void lat_panels_clear(const struct lat_panels *w, unsigned char *data, size_t bytes);
+// q * scale, each product rounded once, for the 16 rows of a panel: out[r * cols + c]. Rows past the last are 0.
+void lat_panels_widen(const struct lat_panels *w, size_t panel, float *out);
+
 static inline size_t lat_panel_code_bytes(int bits) { return (size_t)(LAT_PANEL_ROWS * LAT_QUANT_BLOCK / 8 * bits); }
 
 // Quantises x[0..n) into q[0..blocks*32), scale, sum [blocks]; blocks = ceil(n / 32).

@@ -52,6 +52,10 @@ VEC_INLINE float v16_sum(v16 a)
     y = _mm_add_ps(y, _mm_movehl_ps(y, y));
     return _mm_cvtss_f32(_mm_add_ss(y, _mm_shuffle_ps(y, y, 1)));
 }
+VEC_INLINE void v16_store_f16(void *p, v16 a)
+{
+    _mm256_storeu_si256(p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
 // The largest of the bit patterns of |a| and |b|, which is ordered like the values, NaN above infinity.
 VEC_INLINE uint32_t v16_most_bits(v16 a, v16 b)
 {
@@ -147,6 +151,11 @@ VEC_INLINE float v16_sum(v16 v)
     return _mm_cvtss_f32(_mm_add_ss(y, _mm_shuffle_ps(y, y, 1)));
 }
 
+VEC_INLINE void v16_store_f16(void *p, v16 x)
+{
+    _mm_storeu_si128(p, _mm256_cvtps_ph(x.a, _MM_FROUND_TO_NEAREST_INT));
+    _mm_storeu_si128((__m128i *)p + 1, _mm256_cvtps_ph(x.b, _MM_FROUND_TO_NEAREST_INT));
+}
 VEC_INLINE uint32_t v16_most_bits(v16 a, v16 b)
 {
     __m256i mask = _mm256_set1_epi32(0x7fffffff);
@@ -222,6 +231,11 @@ VEC_INLINE float v16_sum(v16 a)
     float32x2_t y = vadd_f32(vget_low_f32(x), vget_high_f32(x));
     return vget_lane_f32(y, 0) + vget_lane_f32(y, 1);
 }
+VEC_INLINE void v16_store_f16(void *p, v16 a)
+{
+    for (int i = 0; i < 4; i++)
+        vst1_u8((uint8_t *)p + 8 * i, vreinterpret_u8_f16(vcvt_f16_f32(a.v[i])));
+}
 VEC_INLINE uint32_t v16_most_bits(v16 a, v16 b)
 {
     uint32x4_t most = vdupq_n_u32(0), mask = vdupq_n_u32(0x7fffffff);
@@ -271,6 +285,13 @@ VEC_INLINE void v16_store_part(float *p, v16 a, size_t n)
     memcpy(p, part, n * sizeof(float));
 }
 VEC_INLINE v16 v16_load_n(const float *p, size_t n) { return n >= 16 ? v16_load(p) : v16_load_part(p, n); }
+VEC_INLINE v16 v16_load_f16_n(const void *p, size_t n) { return n >= 16 ? v16_load_f16(p) : v16_load_f16_part(p, n); }
+VEC_INLINE void v16_store_f16_n(void *p, v16 a, size_t n)
+{
+    uint16_t part[16];
+    v16_store_f16(part, a);
+    memcpy(p, part, (n < 16 ? n : 16) * sizeof(uint16_t));
+}
 VEC_INLINE void v16_store_n(float *p, v16 a, size_t n)
 {
     if (n >= 16)

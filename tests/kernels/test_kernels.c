@@ -20,6 +20,7 @@
 #include "core/clock.h"
 #include "core/rng.h"
 #include "kernels/kernels.h"
+#include "tensor/dtype.h"
 
 static const char *const isas[] = { "avx2", "avx512", "neon", "dotprod" };
 enum { ISAS = 4, POISON = 0x7b };
@@ -195,9 +196,18 @@ static void sequence_each(const struct lat_kernels *k, struct lat_rng *rng)
         float *q = malloc(dim * 4), *kv = malloc(2 * count * dim * 4), *want = malloc(dim * 4), *got = malloc(dim * 4);
         fill(rng, q, dim, 3);
         fill(rng, kv, 2 * count * dim, 3);
-        s->attend(q, kv, kv + count * dim, count, dim, 0.3f, want);
-        k->attend(q, kv, kv + count * dim, count, dim, 0.3f, got);
+        s->attend_f32(q, kv, kv + count * dim, count, dim, 0.3f, want);
+        k->attend_f32(q, kv, kv + count * dim, count, dim, 0.3f, got);
         same_bits(k->isa, "attend", want, got, dim);
+        uint16_t *half = malloc(2 * count * dim * 2), *half_got = malloc(2 * count * dim * 2);
+        s->narrow_f16(kv, 2 * count * dim, half);
+        k->narrow_f16(kv, 2 * count * dim, half_got);
+        assert_memory_equal(half, half_got, 2 * count * dim * 2);
+        s->attend_f16(q, half, half + count * dim, count, dim, 0.3f, want);
+        k->attend_f16(q, half, half + count * dim, count, dim, 0.3f, got);
+        same_bits(k->isa, "attend f16", want, got, dim);
+        free(half);
+        free(half_got);
 
         float *state1 = malloc(dk * dim * 4), *state2 = malloc(dk * dim * 4), *qk = malloc(2 * dk * 4);
         fill(rng, state1, dk * dim, 1);
@@ -351,6 +361,23 @@ static void test_quantize_edges(void **state)
     }
 }
 
+// Narrowing inverts widening, and rounds to the nearest with ties to even: all halves, and what lies around them.
+static void test_f16(void **state)
+{
+    (void)state;
+    for (uint32_t h = 0; h < 0x7c00; h++) {
+        float x = lat_f16_to_f32((uint16_t)h), next = lat_f16_to_f32((uint16_t)(h + 1));
+        assert_int_equal(lat_f32_to_f16(x), h);
+        assert_int_equal(lat_f32_to_f16(-x), h | 0x8000);
+        float middle = h + 1 < 0x7c00 ? (float)(((double)x + (double)next) / 2) : 65520.0f;
+        assert_int_equal(lat_f32_to_f16(middle), h % 2 ? h + 1 : h);
+        assert_int_equal(lat_f32_to_f16(nextafterf(middle, 0)), h);
+        assert_int_equal(lat_f32_to_f16(nextafterf(middle, INFINITY)), h + 1);
+    }
+    assert_int_equal(lat_f32_to_f16(-INFINITY), 0xfc00);
+    assert_true(isnan(lat_f16_to_f32(lat_f32_to_f16(NAN))));
+}
+
 // The scalar exp against libm in double: the stated 1.5 ulp.
 static void test_exp_error(void **state)
 {
@@ -457,7 +484,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_matmul), cmocka_unit_test(test_elementwise),
                                         cmocka_unit_test(test_sequence), cmocka_unit_test(test_exp_error),
                                         cmocka_unit_test(test_quant), cmocka_unit_test(test_quant_extremes),
-                                        cmocka_unit_test(test_quantize_edges) };
+                                        cmocka_unit_test(test_quantize_edges), cmocka_unit_test(test_f16) };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed ? 1 : skipped ? 77 : 0; // 77: CTest shows the program as skipped
 }
