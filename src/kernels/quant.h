@@ -5,7 +5,7 @@
 // instruction set.
 //
 // Weights lie in panels of 16 rows, made when a model is opened: lane = row, so no sum crosses lanes.
-//   panel = scales [groups][16], then codes [blocks][...], a block being 32 columns of the 16 rows:
+//   panel = for each group of columns: 16 scales, then the codes of its blocks, a block being 32 columns of the 16 rows:
 //   8 bits: 8 vectors of 64 bytes; vector j, byte 4*r + i = code of row r, column 4*j + i
 //   4 bits: 4 vectors of 64 bytes; vector j, byte 4*r + i: low nibble column 8*j + i, high nibble column 8*j + 4 + i
 // Codes are unsigned, q + 2^(bits-1). Columns are padded with q = 0 to a multiple of 32, rows with scale 0 to 16.
@@ -32,6 +32,7 @@ struct lat_panels {
     size_t group_blocks; // blocks that share a weight scale
     size_t groups;       // ceil(blocks / group_blocks)
     size_t scale_bytes;  // 2: bf16, 4: f32
+    size_t group_bytes;  // scales and codes of one group; the last group of a panel may have fewer blocks
     size_t panel_bytes;
     int bits; // 4 or 8
 };
@@ -57,6 +58,14 @@ void lat_panels_clear(const struct lat_panels *w, unsigned char *data, size_t by
 void lat_panels_widen(const struct lat_panels *w, size_t panel, float *out);
 
 static inline size_t lat_panel_code_bytes(int bits) { return (size_t)(LAT_PANEL_ROWS * LAT_QUANT_BLOCK / 8 * bits); }
+
+// Where a panel keeps the scales of a group, and the codes of a block.
+static inline size_t lat_panel_scales_at(const struct lat_panels *w, size_t group) { return group * w->group_bytes; }
+static inline size_t lat_panel_codes_at(const struct lat_panels *w, size_t block)
+{
+    return block / w->group_blocks * w->group_bytes + LAT_PANEL_ROWS * w->scale_bytes
+        + block % w->group_blocks * lat_panel_code_bytes(w->bits);
+}
 
 // Quantises x[0..n) into q[0..blocks*32), scale, sum [blocks]; blocks = ceil(n / 32).
 typedef void lat_quantize_fn(const float *x, size_t n, int8_t *q, float *scale, int32_t *sum);

@@ -19,11 +19,7 @@ enum { Q_PANELS = 1, Q_TOKENS = 2 };
 #else
 enum { Q_PANELS = 1, Q_TOKENS = 3 };
 #endif
-
-// Where the parts of up to Q_PANELS panels lie.
-struct q_source {
-    const unsigned char *scales[Q_PANELS], *codes[Q_PANELS];
-};
+enum { PREFETCH_BYTES = 4096 };
 
 VEC_INLINE v16 q_scales(const struct lat_panels *w, const unsigned char *at)
 {
@@ -31,11 +27,11 @@ VEC_INLINE v16 q_scales(const struct lat_panels *w, const unsigned char *at)
 }
 
 // One tile: `panels` panels by `tokens` tokens, all columns.
-VEC_INLINE void q_tile(const struct lat_panels *w, const struct q_source *from, const struct lat_quant_rows *x,
+VEC_INLINE void q_tile(const struct lat_panels *w, const unsigned char *panel, const struct lat_quant_rows *x,
                        size_t token, v16 sum[Q_PANELS][Q_TOKENS], const int bits, const size_t panels, const size_t tokens)
 {
     const bool packed = bits == 4;
-    const size_t block_bytes = lat_panel_code_bytes(bits), blocks = w->blocks;
+    const size_t block_bytes = lat_panel_code_bytes(bits), blocks = w->blocks, scale_bytes = LAT_PANEL_ROWS * w->scale_bytes;
     const int8_t *q = x->q + token * blocks * LAT_QUANT_BLOCK;
     const float *scale = x->scale + token * blocks;
     const int32_t *minus = x->sum + token * blocks;
@@ -46,13 +42,18 @@ VEC_INLINE void q_tile(const struct lat_panels *w, const struct q_source *from, 
 #pragma GCC unroll 8
         for (size_t t = 0; t < tokens; t++)
             sum[p][t] = v16_zero();
-    for (size_t b = 0, left = 0, group = 0; b < blocks; b++, left--) {
+    const unsigned char *at[Q_PANELS]; // a panel is read from its begin to its end, once
+#pragma GCC unroll 8
+    for (size_t p = 0; p < panels; p++)
+        at[p] = panel + p * w->panel_bytes;
+    for (size_t b = 0, left = 0; b < blocks; b++, left--) {
         if (left == 0) {
 #pragma GCC unroll 8
-            for (size_t p = 0; p < panels; p++)
-                ws[p] = q_scales(w, from->scales[p] + group * LAT_PANEL_ROWS * w->scale_bytes);
+            for (size_t p = 0; p < panels; p++) {
+                ws[p] = q_scales(w, at[p]);
+                at[p] += scale_bytes;
+            }
             left = w->group_blocks;
-            group++;
         }
 #pragma GCC unroll 8
         for (size_t p = 0; p < panels; p++)
@@ -64,18 +65,18 @@ VEC_INLINE void q_tile(const struct lat_panels *w, const struct q_source *from, 
             vq low[Q_PANELS], high[Q_PANELS];
 #pragma GCC unroll 8
             for (size_t p = 0; p < panels; p++) {
-                low[p] = vq_load(from->codes[p] + b * block_bytes + (packed ? j / 2 : j) * 64);
+                low[p] = vq_load(at[p] + (packed ? j / 2 : j) * 64);
                 if (packed)
                     vq_split(low[p], &low[p], &high[p]);
             }
 #pragma GCC unroll 8
             for (size_t t = 0; t < tokens; t++) {
-                const int8_t *at = q + (t * blocks + b) * LAT_QUANT_BLOCK + 4 * j;
+                const int8_t *quad = q + (t * blocks + b) * LAT_QUANT_BLOCK + 4 * j;
 #pragma GCC unroll 8
                 for (size_t p = 0; p < panels; p++) {
-                    acc[p][t] = qacc_add(acc[p][t], low[p], quad_load(at), bits);
+                    acc[p][t] = qacc_add(acc[p][t], low[p], quad_load(quad), bits);
                     if (packed)
-                        acc[p][t] = qacc_add(acc[p][t], high[p], quad_load(at + 4), bits);
+                        acc[p][t] = qacc_add(acc[p][t], high[p], quad_load(quad + 4), bits);
                 }
             }
         }
@@ -86,6 +87,13 @@ VEC_INLINE void q_tile(const struct lat_panels *w, const struct q_source *from, 
             for (size_t p = 0; p < panels; p++)
                 sum[p][t] = v16_fma(qacc_end(acc[p][t], minus[t * blocks + b], bits), v16_mul(ws[p], xs), sum[p][t]);
         }
+#pragma GCC unroll 8
+        for (size_t p = 0; p < panels; p++) {
+            if (tokens == 1) // bound by memory: reads ahead of what the processor has in flight (docs/models/qwen35/SPEED.md)
+                for (size_t i = 0; i < block_bytes; i += 64)
+                    __builtin_prefetch(at[p] + PREFETCH_BYTES + i, 0, 3);
+            at[p] += block_bytes;
+        }
     }
 }
 
@@ -95,11 +103,11 @@ struct q_target {
     bool add;
 };
 
-VEC_INLINE void q_run(const struct lat_panels *w, const struct q_source *from, const struct lat_quant_rows *x,
+VEC_INLINE void q_run(const struct lat_panels *w, const unsigned char *panel, const struct lat_quant_rows *x,
                       size_t token, const struct q_target *to, const int bits, const size_t panels, const size_t tokens)
 {
     v16 sum[Q_PANELS][Q_TOKENS];
-    q_tile(w, from, x, token, sum, bits, panels, tokens);
+    q_tile(w, panel, x, token, sum, bits, panels, tokens);
 #pragma GCC unroll 8
     for (size_t t = 0; t < tokens; t++)
 #pragma GCC unroll 8
@@ -111,39 +119,35 @@ VEC_INLINE void q_run(const struct lat_panels *w, const struct q_source *from, c
 }
 
 // All tokens of one group of panels.
-VEC_INLINE void q_strip(const struct lat_panels *w, const struct q_source *from, const struct lat_quant_rows *x,
+VEC_INLINE void q_strip(const struct lat_panels *w, const unsigned char *panel, const struct lat_quant_rows *x,
                         size_t tokens, const struct q_target *to, const int bits, const size_t panels)
 {
     size_t t = 0;
     for (; t + Q_TOKENS <= tokens; t += Q_TOKENS)
-        q_run(w, from, x, t, to, bits, panels, Q_TOKENS);
+        q_run(w, panel, x, t, to, bits, panels, Q_TOKENS);
     for (; t + 2 <= tokens; t += 2)
-        q_run(w, from, x, t, to, bits, panels, 2);
+        q_run(w, panel, x, t, to, bits, panels, 2);
     if (t < tokens)
-        q_run(w, from, x, t, to, bits, panels, 1);
+        q_run(w, panel, x, t, to, bits, panels, 1);
 }
 
 VEC_INLINE void q_panels(const struct lat_panels *w, size_t panel, const struct lat_quant_rows *x, size_t tokens,
                          float *y, size_t y_stride, bool add, const size_t panels)
 {
-    struct q_source from;
+    const unsigned char *first = w->data + panel * w->panel_bytes;
     struct q_target to = { .y = y + panel * LAT_PANEL_ROWS, .y_stride = y_stride, .rows = w->rows - panel * LAT_PANEL_ROWS,
                            .add = add };
-    for (size_t p = 0; p < panels; p++) {
-        from.scales[p] = w->data + (panel + p) * w->panel_bytes;
-        from.codes[p] = from.scales[p] + w->groups * LAT_PANEL_ROWS * w->scale_bytes;
-    }
     if (w->bits == 8)
-        q_strip(w, &from, x, tokens, &to, 8, panels);
+        q_strip(w, first, x, tokens, &to, 8, panels);
     else
-        q_strip(w, &from, x, tokens, &to, 4, panels);
+        q_strip(w, first, x, tokens, &to, 4, panels);
 }
 
 static void VEC_QUANT(matmul)(const struct lat_panels *w, size_t panel_begin, size_t panel_end,
                               const struct lat_quant_rows *x, size_t tokens, float *y, size_t y_stride, bool add)
 {
     size_t p = panel_begin;
-    for (; p + Q_PANELS <= panel_end; p += Q_PANELS)
+    for (; tokens > 1 && p + Q_PANELS <= panel_end; p += Q_PANELS) // decode: one stream from memory is the fastest
         q_panels(w, p, x, tokens, y, y_stride, add, Q_PANELS);
     for (; p < panel_end; p++)
         q_panels(w, p, x, tokens, y, y_stride, add, 1);

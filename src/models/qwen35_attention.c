@@ -60,6 +60,8 @@ static void attend(const struct lat_qwen35_step *s, size_t layer, size_t token, 
     lat_attend_fn *attend_rows = half ? s->kernels->attend_f16 : s->kernels->attend_f32;
     attend_rows(w->b + at * dim, cache->keys + offset, cache->values + offset, row->position + 1, dim, scale, out);
     s->kernels->sigmoid_mul(out, w->a + at * 2 * dim + dim, dim, out);
+    if (lat_qwen35_prepares_pieces(s, dim))
+        lat_qwen35_prepare_piece(s, w->c, c->num_attention_heads * dim, token, head * dim, dim);
 }
 
 void lat_qwen35_attention_run(const struct lat_qwen35_lane *lane, size_t layer)
@@ -83,7 +85,8 @@ void lat_qwen35_attention_run(const struct lat_qwen35_lane *lane, size_t layer)
     for (size_t i = thread; i < s->tokens * heads; i += threads)
         attend(s, layer, i / heads, i % heads);
     lat_qwen35_barrier(lane);
-    lat_qwen35_prepare(lane, w->c, a->o.cols, s->tokens);
+    if (!lat_qwen35_prepares_pieces(s, c->head_dim))
+        lat_qwen35_prepare(lane, w->c, a->o.cols, s->tokens);
     lat_qwen35_product(lane, &a->o, w->c, s->tokens, w->hidden, c->hidden_size, a->o_bias, true);
     lat_qwen35_barrier(lane);
 }

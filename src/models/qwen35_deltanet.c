@@ -105,6 +105,23 @@ static void run_value_head(const struct lat_qwen35_step *s, const struct lat_qwe
     for (size_t t = part->first; t < part->first + part->tokens; t++) {
         float *out = w->e + (t * nv + head) * dv;
         s->kernels->gated_norm(out, w->c + (t * nv + head) * dv, d->norm, c->rms_norm_eps, dv, out);
+        if (lat_qwen35_prepares_pieces(s, dv))
+            lat_qwen35_prepare_piece(s, w->e, nv * dv, t, head * dv, dv);
+    }
+}
+
+static void run_key_head(const struct lat_qwen35_step *s, size_t layer, size_t key_head)
+{
+    const struct lat_qwen35_config *c = s->config;
+    size_t nk = c->linear_num_key_heads, dv = c->linear_value_head_dim;
+    prepare_key_head(s, layer, key_head);
+    prepare_key_head(s, layer, nk + key_head);
+    for (size_t head = 0; head < c->linear_num_value_heads; head++) {
+        if (key_head_of(c, head) != key_head)
+            continue;
+        convolve(s, layer, 2 * lat_qwen35_key_dim(c) + head * dv, dv);
+        for (size_t p = 0; p < s->part_count; p++)
+            run_value_head(s, &s->parts[p], layer, head);
     }
 }
 
@@ -121,18 +138,12 @@ void lat_qwen35_deltanet_run(const struct lat_qwen35_lane *lane, size_t layer)
     lat_qwen35_product(lane, &d->b, w->normed, s->tokens, w->d, nv, NULL, false);
     lat_qwen35_product(lane, &d->a, w->normed, s->tokens, w->d + s->tokens * nv, nv, NULL, false);
     lat_qwen35_barrier(lane);
-    for (size_t i = thread; i < 2 * nk + nv; i += threads) {
-        if (i < 2 * nk)
-            prepare_key_head(s, layer, i);
-        else
-            convolve(s, layer, 2 * lat_qwen35_key_dim(c) + (i - 2 * nk) * dv, dv);
-    }
+    // A key head and its value heads stay with one thread, which keeps their states in its caches.
+    for (size_t key_head = thread; key_head < nk; key_head += threads)
+        run_key_head(s, layer, key_head);
     lat_qwen35_barrier(lane);
-    for (size_t p = 0; p < s->part_count; p++)
-        for (size_t head = thread; head < nv; head += threads) // a head's state stays with one thread
-            run_value_head(s, &s->parts[p], layer, head);
-    lat_qwen35_barrier(lane);
-    lat_qwen35_prepare(lane, w->e, d->out.cols, s->tokens);
+    if (!lat_qwen35_prepares_pieces(s, dv))
+        lat_qwen35_prepare(lane, w->e, d->out.cols, s->tokens);
     lat_qwen35_product(lane, &d->out, w->e, s->tokens, w->hidden, c->hidden_size, NULL, true);
     lat_qwen35_barrier(lane);
 }

@@ -15,11 +15,15 @@ void lat_qwen35_swiglu(const struct lat_qwen35_lane *lane, const struct lat_qwen
     size_t inner = mlp->gate.rows, begin, end;
     lat_qwen35_product(lane, &mlp->gate, x, tokens, gate_rows, inner, NULL, false);
     lat_qwen35_product(lane, &mlp->up, x, tokens, up_rows, inner, NULL, false);
-    lat_pool_share(inner, 16, lane->thread, lane->threads, &begin, &end); // the rows that this thread has just made
+    lat_pool_share(inner, LAT_QWEN35_ROW_UNIT, lane->thread, lane->threads, &begin, &end); // the rows that it has just made
+    bool pieces = lat_qwen35_prepares_pieces(lane->step, LAT_QWEN35_ROW_UNIT);
     for (size_t t = 0; t < tokens; t++) {
         float *gate = gate_rows + t * inner + begin;
         lane->step->kernels->silu_mul(gate, up_rows + t * inner + begin, end - begin, gate);
+        if (pieces && begin < end)
+            lat_qwen35_prepare_piece(lane->step, gate_rows, inner, t, begin, end - begin);
     }
+    lat_qwen35_barrier(lane);
 }
 
 void lat_qwen35_mlp_run(const struct lat_qwen35_lane *lane, size_t layer)
@@ -28,8 +32,6 @@ void lat_qwen35_mlp_run(const struct lat_qwen35_lane *lane, size_t layer)
     const struct lat_qwen35_mlp *mlp = &s->weights->layers[layer].mlp;
     struct lat_qwen35_work *w = s->work;
     lat_qwen35_swiglu(lane, mlp, w->normed, s->tokens, w->a, w->b);
-    lat_qwen35_barrier(lane);
-    lat_qwen35_prepare(lane, w->a, mlp->down.cols, s->tokens);
     lat_qwen35_product(lane, &mlp->down, w->a, s->tokens, w->hidden, s->config->hidden_size, NULL, true);
     lat_qwen35_barrier(lane);
 }
@@ -96,7 +98,7 @@ static void scatter(const struct lat_qwen35_lane *lane, size_t expert)
 {
     struct lat_qwen35_step *s = lane->step;
     size_t h = s->config->hidden_size, begin, end, count = 0;
-    lat_pool_share(h, 16, lane->thread, lane->threads, &begin, &end);
+    lat_pool_share(h, LAT_QWEN35_ROW_UNIT, lane->thread, lane->threads, &begin, &end);
     for (size_t t = 0; t < s->tokens; t++) {
         float weight = weight_of(s, t, expert);
         if (weight < 0)
@@ -117,8 +119,6 @@ static void run_expert(const struct lat_qwen35_lane *lane, const struct lat_qwen
     lat_qwen35_barrier(lane);
     lat_qwen35_prepare(lane, w->expert_in, lane->step->config->hidden_size, count);
     lat_qwen35_swiglu(lane, mlp, w->expert_in, count, w->a, w->b);
-    lat_qwen35_barrier(lane);
-    lat_qwen35_prepare(lane, w->a, mlp->down.cols, count);
     lat_qwen35_product(lane, &mlp->down, w->a, count, w->expert_out, lane->step->config->hidden_size, NULL, false);
     scatter(lane, expert); // the same columns that this thread has just made
 }
@@ -129,7 +129,7 @@ static void add_shared(const struct lat_qwen35_lane *lane)
     struct lat_qwen35_step *s = lane->step;
     struct lat_qwen35_work *w = s->work;
     size_t h = s->config->hidden_size, begin, end;
-    lat_pool_share(h, 16, lane->thread, lane->threads, &begin, &end);
+    lat_pool_share(h, LAT_QWEN35_ROW_UNIT, lane->thread, lane->threads, &begin, &end);
     for (size_t t = 0; t < s->tokens; t++) {
         float gate = (float)(1.0 / (1.0 + lat_dmath_exp(-(double)w->d[t])));
         s->kernels->scale_add(gate, w->expert_out + t * h + begin, end - begin, w->mixed + t * h + begin);
@@ -150,7 +150,7 @@ void lat_qwen35_moe_run(const struct lat_qwen35_lane *lane, size_t layer_index)
     lat_qwen35_barrier(lane);
     for (size_t t = (size_t)lane->thread; t < s->tokens; t += (size_t)lane->threads)
         choose(s, t);
-    lat_pool_share(h, 16, lane->thread, lane->threads, &begin, &end);
+    lat_pool_share(h, LAT_QWEN35_ROW_UNIT, lane->thread, lane->threads, &begin, &end);
     for (size_t t = 0; t < s->tokens; t++)
         memset(w->mixed + t * h + begin, 0, (end - begin) * sizeof(float));
     lat_qwen35_barrier(lane);
@@ -159,8 +159,6 @@ void lat_qwen35_moe_run(const struct lat_qwen35_lane *lane, size_t layer_index)
     lat_qwen35_barrier(lane);
     lat_qwen35_prepare(lane, w->normed, h, s->tokens);
     lat_qwen35_swiglu(lane, &layer->mlp, w->normed, s->tokens, w->a, w->b);
-    lat_qwen35_barrier(lane);
-    lat_qwen35_prepare(lane, w->a, layer->mlp.down.cols, s->tokens);
     lat_qwen35_product(lane, &layer->mlp.down, w->a, s->tokens, w->expert_out, h, NULL, false);
     add_shared(lane);
     lat_qwen35_barrier(lane);

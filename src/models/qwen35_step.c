@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/dmath.h"
 #include "core/error.h"
 #include "nn/rope.h"
 
-// Rows of a product come to threads in whole cache lines of its output, and whole panels of quantised weights; blocks to
-// be quantised in whole cache lines of their scales.
-enum { ROW_UNIT = 16, SHARE_BLOCKS = 16 };
+// Blocks to be quantised come to threads in whole cache lines of their scales.
+enum { SHARE_BLOCKS = 16 };
 
 void lat_qwen35_barrier(const struct lat_qwen35_lane *lane) { lat_pool_barrier(lane->step->pool); }
 
@@ -19,9 +19,22 @@ static bool integer_products(const struct lat_qwen35_step *step)
     return step->config->quantized && step->compute != LAT_COMPUTE_EXACT;
 }
 
+bool lat_qwen35_prepares_pieces(const struct lat_qwen35_step *step, size_t piece)
+{
+    return integer_products(step) && piece % LAT_QUANT_BLOCK == 0;
+}
+
+void lat_qwen35_prepare_piece(const struct lat_qwen35_step *step, const float *x, size_t cols, size_t token, size_t first,
+                              size_t count)
+{
+    const struct lat_quant_rows *to = &step->work->quant;
+    size_t at = token * ((cols + LAT_QUANT_BLOCK - 1) / LAT_QUANT_BLOCK) + first / LAT_QUANT_BLOCK;
+    LAT_BUG_IF(first % LAT_QUANT_BLOCK != 0);
+    step->kernels->quantize(x + token * cols + first, count, to->q + at * LAT_QUANT_BLOCK, to->scale + at, to->sum + at);
+}
+
 void lat_qwen35_prepare(const struct lat_qwen35_lane *lane, const float *x, size_t cols, size_t tokens)
 {
-    const struct lat_quant_rows *to = &lane->step->work->quant;
     size_t blocks = (cols + LAT_QUANT_BLOCK - 1) / LAT_QUANT_BLOCK, begin, end;
     if (!integer_products(lane->step))
         return;
@@ -29,8 +42,7 @@ void lat_qwen35_prepare(const struct lat_qwen35_lane *lane, const float *x, size
     while (begin < end) { // up to the end of a row at a time
         size_t t = begin / blocks, first = begin % blocks, count = end - begin < blocks - first ? end - begin : blocks - first;
         size_t from = first * LAT_QUANT_BLOCK, left = cols - from, n = count * LAT_QUANT_BLOCK;
-        lane->step->kernels->quantize(x + t * cols + from, n < left ? n : left, to->q + begin * LAT_QUANT_BLOCK,
-                                      to->scale + begin, to->sum + begin);
+        lat_qwen35_prepare_piece(lane->step, x, cols, t, from, n < left ? n : left);
         begin += count;
     }
     lat_qwen35_barrier(lane);
@@ -43,7 +55,7 @@ void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_mat
     struct lat_quant_rows quantized = work->quant;
     struct lat_operand operand = { .x = x, .x_stride = w->cols };
     size_t begin, end;
-    lat_pool_share(w->rows, ROW_UNIT, lane->thread, lane->threads, &begin, &end);
+    lat_pool_share(w->rows, LAT_QWEN35_ROW_UNIT, lane->thread, lane->threads, &begin, &end);
     quantized.blocks = (w->cols + LAT_QUANT_BLOCK - 1) / LAT_QUANT_BLOCK;
     if (integer_products(lane->step))
         operand.quantized = &quantized;
@@ -74,9 +86,10 @@ static void norm_rows(const struct lat_qwen35_lane *lane, const float *w, size_t
         if (!isfinite(s->kernels->dot(row, row, h)))
             note_bad(s, (long long)source, t);
         s->kernels->rms_norm(row, w, s->config->rms_norm_eps, h, s->work->normed + t * h);
+        if (integer_products(s))
+            lat_qwen35_prepare_piece(s, s->work->normed, h, t, 0, h);
     }
     lat_qwen35_barrier(lane);
-    lat_qwen35_prepare(lane, s->work->normed, h, s->tokens);
 }
 
 // Where each row belongs; before the threads start.
@@ -203,7 +216,8 @@ static enum lat_status check_logits(const struct lat_qwen35_step *step)
     for (size_t p = 0; p < step->part_count; p++) {
         if (!step->parts[p].last)
             continue;
-        for (size_t i = 0; i < step->config->vocab_size; i++)
+        bool fine = lat_dmath_all_finite(logits, step->config->vocab_size);
+        for (size_t i = 0; !fine && i < step->config->vocab_size; i++)
             if (!isfinite(logits[i]))
                 return lat_error_set(step->error, LAT_NOT_FINITE, "the logit of token %zu after position %zu is not finite",
                                      i, step->parts[p].sequence->position - 1);

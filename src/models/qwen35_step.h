@@ -22,6 +22,10 @@ struct lat_qwen35_part {
     size_t first; // set by the step
 };
 
+// Rows of a product come to threads in whole cache lines of its output, whole panels of quantised weights, and whole
+// blocks of what is quantised next.
+enum { LAT_QWEN35_ROW_UNIT = 32 };
+
 struct lat_qwen35_step {
     const struct lat_kernels *kernels;
     const struct lat_qwen35_config *config;
@@ -59,11 +63,17 @@ void lat_qwen35_moe_run(const struct lat_qwen35_lane *lane, size_t layer);
 // Makes x [tokens][cols] ready for products: when these are of integers, each thread quantises its share of x, and all
 // wait for each other. Call it when x is whole (after a barrier); what was prepared before is gone.
 void lat_qwen35_prepare(const struct lat_qwen35_lane *lane, const float *x, size_t cols, size_t tokens);
+// The same without a barrier, for who has made a piece of x: columns [first, first + count) of a token, first a multiple
+// of 32. Only when lat_qwen35_prepares_pieces says that pieces of this width can be prepared; otherwise x is prepared whole.
+bool lat_qwen35_prepares_pieces(const struct lat_qwen35_step *step, size_t piece);
+void lat_qwen35_prepare_piece(const struct lat_qwen35_step *step, const float *x, size_t cols, size_t token, size_t first,
+                              size_t count);
 // This thread's rows of y (+)= x W^T for all tokens of `x`, which has been prepared; no barrier.
 void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, const float *x, size_t tokens,
                         float *y, size_t y_stride, const float *bias, bool add);
 void lat_qwen35_barrier(const struct lat_qwen35_lane *lane);
-// silu(gate x) * up x, this thread's rows, into `gate_rows` [tokens][stride of inner]; x has been prepared; no barrier.
+// silu(gate x) * up x into `gate_rows` [tokens][inner], prepared for the product with `down`; x has been prepared. Ends with
+// a barrier.
 void lat_qwen35_swiglu(const struct lat_qwen35_lane *lane, const struct lat_qwen35_mlp *mlp, const float *x,
                        size_t tokens, float *gate_rows, float *up_rows);
 

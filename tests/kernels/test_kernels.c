@@ -243,21 +243,14 @@ static struct lat_panels panels_random(struct lat_rng *rng, struct guarded *g, s
                                        size_t group_blocks, size_t scale_bytes)
 {
     struct lat_panels w = { .rows = rows, .cols = cols, .bits = bits, .group_blocks = group_blocks, .scale_bytes = scale_bytes };
-    w.blocks = (cols + LAT_QUANT_BLOCK - 1) / LAT_QUANT_BLOCK;
-    w.groups = (w.blocks + group_blocks - 1) / group_blocks;
-    w.panel_bytes = w.groups * LAT_PANEL_ROWS * scale_bytes + w.blocks * lat_panel_code_bytes(bits);
-    size_t panels = (rows + LAT_PANEL_ROWS - 1) / LAT_PANEL_ROWS;
-    unsigned char *data = guarded_new(g, panels * w.panel_bytes);
-    for (size_t i = 0; i < panels * w.panel_bytes; i++)
+    size_t bytes = 0;
+    assert_true(lat_panels_plan(&w, &bytes));
+    unsigned char *data = guarded_new(g, bytes);
+    for (size_t i = 0; i < bytes; i++)
         data[i] = (unsigned char)(lat_rng_next(rng) >> 11);
-    for (size_t p = 0; p < panels; p++)
-        for (size_t i = 0; i < w.groups * LAT_PANEL_ROWS; i++) {
-            float scale = (float)lat_rng_uniform(rng) * 0.1f;
-            uint32_t bits32;
-            memcpy(&bits32, &scale, 4);
-            uint16_t bf16 = (uint16_t)(bits32 >> 16);
-            memcpy(data + p * w.panel_bytes + i * scale_bytes, scale_bytes == 2 ? (void *)&bf16 : (void *)&scale, scale_bytes);
-        }
+    for (size_t r = 0; r < (rows + 15) / 16 * 16; r++)
+        for (size_t i = 0; i < w.groups; i++)
+            lat_panels_put_scale(&w, data, r, i, (float)lat_rng_uniform(rng) * 0.1f);
     w.data = data;
     return w;
 }
@@ -322,8 +315,8 @@ static void quant_extremes_each(const struct lat_kernels *k, struct lat_rng *rng
         for (int low = 0; low < 2; low++) {
             struct guarded g;
             struct lat_panels w = panels_random(rng, &g, 16, 64, bits, 2, 4);
-            unsigned char *codes = (unsigned char *)w.data + w.groups * 64;
-            memset(codes, low ? 0 : 0xff, w.blocks * lat_panel_code_bytes(bits));
+            for (size_t b = 0; b < w.blocks; b++)
+                memset((unsigned char *)w.data + lat_panel_codes_at(&w, b), low ? 0 : 0xff, lat_panel_code_bytes(bits));
             int8_t q[64];
             float scale[2] = { 1, 1 }, want[16], got[16];
             memset(q, low ? -127 : 127, sizeof q);
@@ -404,19 +397,19 @@ static double matmul_speed(lat_matmul_fn *fn, const void *w, const float *x, flo
     return 2e-9 * (double)(size * size * tokens) / best;
 }
 
-static double quant_speed(const struct lat_kernels *k, int bits, size_t size, size_t tokens)
+static double quant_speed(const struct lat_kernels *k, int bits, size_t rows, size_t size, size_t tokens)
 {
     struct guarded g;
     struct lat_rng rng;
     lat_rng_init(&rng, 3);
-    struct lat_panels w = panels_random(&rng, &g, size, size, bits, 1, 2);
+    struct lat_panels w = panels_random(&rng, &g, rows, size, bits, 1, 2);
     struct lat_quant_rows q = { .q = calloc(tokens, size), .scale = calloc(tokens * w.blocks, 4),
                                 .sum = calloc(tokens * w.blocks, 4), .blocks = w.blocks };
-    float *y = calloc(size * tokens, 4);
+    float *y = calloc(rows * tokens, 4);
     double best = 1e9;
     for (int i = 0; i < 7; i++) {
         double start = lat_clock_seconds();
-        k->quant_matmul(&w, 0, (size + 15) / 16, &q, tokens, y, size, false);
+        k->quant_matmul(&w, 0, (rows + 15) / 16, &q, tokens, y, rows, false);
         double took = lat_clock_seconds() - start;
         best = took < best ? took : best;
     }
@@ -425,7 +418,7 @@ static double quant_speed(const struct lat_kernels *k, int bits, size_t size, si
     free(q.sum);
     free(y);
     guarded_free(&g);
-    return 2e-9 * (double)(size * size * tokens) / best;
+    return 2e-9 * (double)(rows * size * tokens) / best;
 }
 
 static void bench_quant(void)
@@ -445,7 +438,9 @@ static void bench_quant(void)
         printf("%-8s", k->isa);
         for (int bits = 4; bits <= 8; bits += 4)
             for (int j = 0; j < 5; j++)
-                printf(" %12.1f", quant_speed(k, bits, SIZE, tokens[j]));
+                printf(" %12.1f", quant_speed(k, bits, SIZE, SIZE, tokens[j]));
+        for (int bits = 4; bits <= 8; bits += 4) // two operations a weight; a scale of 2 bytes for 32 weights
+            printf("  %d bits from memory: %.1f GB/s", bits, quant_speed(k, bits, 1 << 18, SIZE, 1) / 2 * (bits / 8.0 + 1.0 / 16));
         printf("\n");
     }
 }

@@ -40,9 +40,9 @@ void lat_ref_quantize(const float *x, size_t n, int8_t *q, float *scale, int32_t
 }
 
 // q of row `row` of a panel, column `col` of the matrix.
-int lat_ref_panel_code(const struct lat_panels *w, const unsigned char *panel, size_t row, size_t col)
+static int code_of(const struct lat_panels *w, const unsigned char *panel, size_t row, size_t col)
 {
-    const unsigned char *codes = panel + w->groups * ROWS * w->scale_bytes + col / BLOCK * lat_panel_code_bytes(w->bits);
+    const unsigned char *codes = panel + lat_panel_codes_at(w, col / BLOCK);
     size_t in = col % BLOCK;
     if (w->bits == 8)
         return (int)codes[in / 4 * 64 + 4 * row + in % 4] - 128;
@@ -50,10 +50,10 @@ int lat_ref_panel_code(const struct lat_panels *w, const unsigned char *panel, s
     return (in / 4 % 2 ? both >> 4 : both & 15) - 8;
 }
 
-float lat_ref_panel_scale(const struct lat_panels *w, const unsigned char *panel, size_t row, size_t block)
+static float scale_of(const struct lat_panels *w, const unsigned char *panel, size_t row, size_t block)
 {
-    size_t at = block / w->group_blocks * ROWS + row;
-    return lat_dtype_load(w->scale_bytes == 2 ? LAT_DTYPE_BF16 : LAT_DTYPE_F32, panel, at);
+    const unsigned char *scales = panel + lat_panel_scales_at(w, block / w->group_blocks);
+    return lat_dtype_load(w->scale_bytes == 2 ? LAT_DTYPE_BF16 : LAT_DTYPE_F32, scales, row);
 }
 
 static float row_product(const struct lat_panels *w, const unsigned char *panel, size_t row, const int8_t *q,
@@ -63,8 +63,8 @@ static float row_product(const struct lat_panels *w, const unsigned char *panel,
     for (size_t b = 0; b < w->blocks; b++) {
         int32_t dot = 0;
         for (size_t i = 0; i < BLOCK; i++)
-            dot += lat_ref_panel_code(w, panel, row, b * BLOCK + i) * q[b * BLOCK + i];
-        sum = fmaf((float)dot, lat_ref_panel_scale(w, panel, row, b) * scale[b], sum);
+            dot += code_of(w, panel, row, b * BLOCK + i) * q[b * BLOCK + i];
+        sum = fmaf((float)dot, scale_of(w, panel, row, b) * scale[b], sum);
     }
     return sum;
 }
