@@ -34,13 +34,9 @@ static void fill_info(struct lat_model *m)
         if (m->weights.bytes_by_dtype[d] > m->weights.bytes_by_dtype[most])
             most = (enum lat_dtype)d;
     info->dtype = lat_dtype_name(most);
-    static const char *const widths[] = { "INT8", "INT4" };
-    uint64_t bytes = m->weights.bytes_by_dtype[most];
-    for (size_t i = 0; i < 2; i++)
-        if (m->weights.bytes_by_width[i] > bytes) {
-            bytes = m->weights.bytes_by_width[i];
-            info->dtype = widths[i];
-        }
+    const uint64_t *quantized = m->weights.bytes_by_width; // the table of embeddings may be larger, but is hardly read
+    if (quantized[0] || quantized[1])
+        info->dtype = quantized[1] > quantized[0] ? "INT4" : "INT8";
 }
 
 static enum lat_status open_parts(struct lat_model *m, const char *folder, struct lat_error *error)

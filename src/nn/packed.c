@@ -184,5 +184,6 @@ enum lat_status lat_packed_load(struct lat_matrix *out, const struct lat_st_fold
     LAT_TRY((fits ? load_panels : load_wide)(&p, arena, out));
     *stored = p.codes->bytes + p.scales->bytes + (p.zeros ? p.zeros->bytes : 0);
     lat_file_map_forget(p.codes->data, p.codes->bytes);
+    lat_file_map_forget(p.scales->data, p.scales->bytes);
     return LAT_OK;
 }
