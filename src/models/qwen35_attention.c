@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/fault.h"
 #include "models/qwen35_step.h"
 #include "nn/rope.h"
 
@@ -56,10 +57,17 @@ static void attend(const struct lat_qwen35_step *s, size_t layer, size_t token, 
     bool half = row->sequence->half_cache;
     size_t offset = head / group * row->sequence->context * dim * (half ? 2 : sizeof(float));
     float *out = w->c + at * dim;
-    float scale = (float)(1.0 / sqrt((double)dim));
+    float scale = (float)((LAT_FAULT_AT("attention_scale", layer) ? 1.05 : 1.0) / sqrt((double)dim));
+    size_t first = LAT_FAULT_AT("kv_window", layer) && row->position >= 96 ? row->position - 95 : 0; // 0: all keys are seen
+    if (LAT_FAULT_AT("kv_mapping", layer))
+        offset = head % c->num_key_value_heads * row->sequence->context * dim * (half ? 2 : sizeof(float));
+    offset += first * dim * (half ? 2 : sizeof(float));
     lat_attend_fn *attend_rows = half ? s->kernels->attend_f16 : s->kernels->attend_f32;
-    attend_rows(w->b + at * dim, cache->keys + offset, cache->values + offset, row->position + 1, dim, scale, out);
-    s->kernels->sigmoid_mul(out, w->a + at * 2 * dim + dim, dim, out);
+    attend_rows(w->b + at * dim, cache->keys + offset, cache->values + offset, row->position + 1 - first, dim, scale, out);
+    if (!LAT_FAULT_AT("no_output_gate", layer))
+        s->kernels->sigmoid_mul(out, w->a + at * 2 * dim + dim, dim, out);
+    for (size_t i = 0; LAT_FAULT_AT("head_decode", layer) && head == 0 && s->tokens == 1 && row->position > 0 && i < dim; i++)
+        out[i] *= 0.97f;
     if (lat_qwen35_prepares_pieces(s, dim))
         lat_qwen35_prepare_piece(s, w->c, c->num_attention_heads * dim, token, head * dim, dim);
 }
@@ -76,15 +84,21 @@ void lat_qwen35_attention_run(const struct lat_qwen35_lane *lane, size_t layer)
     lat_qwen35_product(lane, &a->k, w->normed, s->tokens, w->key_rows, kv_heads * c->head_dim, a->k_bias, false);
     lat_qwen35_product(lane, &a->v, w->normed, s->tokens, w->value_rows, kv_heads * c->head_dim, a->v_bias, false);
     lat_qwen35_barrier(lane);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_Q_PROJ, w->a, 2 * heads * c->head_dim, 2 * heads * c->head_dim);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_K_PROJ, w->key_rows, kv_heads * c->head_dim, kv_heads * c->head_dim);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_V_PROJ, w->value_rows, kv_heads * c->head_dim, kv_heads * c->head_dim);
     for (size_t i = thread; i < s->tokens * heads; i += threads)
         prepare_query(s, a, i / heads, i % heads);
     for (size_t i = thread; i < s->tokens * kv_heads; i += threads)
         store_key_value(s, a, layer, i / kv_heads, i % kv_heads);
     lat_qwen35_barrier(lane);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_Q, w->b, heads * c->head_dim, heads * c->head_dim);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_K, w->key_rows, kv_heads * c->head_dim, kv_heads * c->head_dim);
     // Later tokens see more keys: dealing (token, head) pairs out in turn balances the threads.
     for (size_t i = thread; i < s->tokens * heads; i += threads)
         attend(s, layer, i / heads, i % heads);
     lat_qwen35_barrier(lane);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_CONTEXT, w->c, heads * c->head_dim, heads * c->head_dim);
     if (!lat_qwen35_prepares_pieces(s, c->head_dim))
         lat_qwen35_prepare(lane, w->c, a->o.cols, s->tokens);
     lat_qwen35_product(lane, &a->o, w->c, s->tokens, w->hidden, c->hidden_size, a->o_bias, true);

@@ -7,6 +7,7 @@
 
 #include "core/dmath.h"
 #include "core/error.h"
+#include "core/fault.h"
 #include "nn/rope.h"
 
 // Blocks to be quantised come to threads in whole cache lines of their scales.
@@ -48,6 +49,26 @@ void lat_qwen35_prepare(const struct lat_qwen35_lane *lane, const float *x, size
     lat_qwen35_barrier(lane);
 }
 
+// The same product with its terms added in another order, by the seed: three pieces of each row, the last one first.
+static void product_reordered(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, unsigned long seed, const float *x,
+                              size_t tokens, float *y, size_t y_stride, bool add)
+{
+    const struct lat_kernels *k = lane->step->kernels;
+    size_t begin, end, n = w->cols, a = seed * 7919 % n, b = a + seed * 104729 % (n - a);
+    float *row = lat_mem_new(n, sizeof *row);
+    LAT_BUG_IF(!row);
+    lat_pool_share(w->rows, LAT_QWEN35_ROW_UNIT, lane->thread, lane->threads, &begin, &end);
+    for (size_t r = begin; r < end; r++) {
+        lat_matrix_row(w, r, row);
+        for (size_t t = 0; t < tokens; t++) {
+            const float *v = x + t * n;
+            float sum = k->dot(row + b, v + b, n - b) + k->dot(row, v, a) + k->dot(row + a, v + a, b - a);
+            y[t * y_stride + r] = add ? y[t * y_stride + r] + sum : sum;
+        }
+    }
+    lat_mem_free(row);
+}
+
 void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, const float *x, size_t tokens,
                         float *y, size_t y_stride, const float *bias, bool add)
 {
@@ -61,7 +82,10 @@ void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_mat
         operand.quantized = &quantized;
     else if (work->widened)
         operand.scratch = work->widened + (size_t)lane->thread * work->widened_floats;
-    lat_matrix_multiply(lane->step->kernels, w, begin, end, &operand, tokens, y, y_stride, add);
+    if (LAT_FAULT_REORDER())
+        product_reordered(lane, w, LAT_FAULT_REORDER(), x, tokens, y, y_stride, add);
+    else
+        lat_matrix_multiply(lane->step->kernels, w, begin, end, &operand, tokens, y, y_stride, add);
     for (size_t t = 0; bias && t < tokens; t++)
         for (size_t r = begin; r < end; r++)
             y[t * y_stride + r] += bias[r];
@@ -81,11 +105,14 @@ static void norm_rows(const struct lat_qwen35_lane *lane, const float *w, size_t
 {
     struct lat_qwen35_step *s = lane->step;
     size_t h = s->config->hidden_size;
+    double eps = s->config->rms_norm_eps;
+    if (LAT_FAULT_AT("norm_eps", source) && w == s->weights->layers[source].input_norm)
+        eps = 1e-3;
     for (size_t t = (size_t)lane->thread; t < s->tokens; t += (size_t)lane->threads) {
         const float *row = s->work->hidden + t * h;
         if (!isfinite(s->kernels->dot(row, row, h)))
             note_bad(s, (long long)source, t);
-        s->kernels->rms_norm(row, w, s->config->rms_norm_eps, h, s->work->normed + t * h);
+        s->kernels->rms_norm(row, w, eps, h, s->work->normed + t * h);
         if (integer_products(s))
             lat_qwen35_prepare_piece(s, s->work->normed, h, t, 0, h);
     }
@@ -117,7 +144,8 @@ static void embed_rows(const struct lat_qwen35_lane *lane)
         for (size_t i = (size_t)lane->thread; i < part->tokens; i += (size_t)lane->threads) {
             size_t t = part->first + i;
             lat_matrix_row(&s->weights->embed, (size_t)part->ids[i], w->hidden + t * h);
-            lat_rope_angles(s->weights->rope_frequency, half, w->row[t].position, w->cosine + t * half, w->sine + t * half);
+            size_t shift = LAT_FAULT("rope_decode") && s->tokens == 1 && w->row[t].position > 0;
+            lat_rope_angles(s->weights->rope_frequency, half, w->row[t].position + shift, w->cosine + t * half, w->sine + t * half);
         }
     }
 }
@@ -129,11 +157,39 @@ static bool show(const struct lat_qwen35_lane *lane, int point, size_t first, si
     struct lat_qwen35_step *s = lane->step;
     if (!s->observe)
         return true;
-    if (lane->thread == 0)
+    if (lane->thread == 0 && atomic_load(&s->observe_status) == LAT_OK)
         atomic_store(&s->observe_status, (int)s->observe(s->observe_context, point, s->work->row[first].position, rows,
                                                          width, values, s->error));
     lat_qwen35_barrier(lane);
     return atomic_load(&s->observe_status) == LAT_OK;
+}
+
+void lat_qwen35_show_operator(const struct lat_qwen35_lane *lane, size_t layer, enum lat_operator op, const float *values,
+                              size_t width, size_t stride)
+{
+    struct lat_qwen35_step *s = lane->step;
+    if (!s->observe || !s->observe_operators)
+        return;
+    // What the observer says counts at the end of the layer, where all threads look.
+    for (size_t t = 0; lane->thread == 0 && t < s->tokens && atomic_load(&s->observe_status) == LAT_OK; t++)
+        atomic_store(&s->observe_status, (int)s->observe(s->observe_context, LAT_POINT_OPERATOR(layer, op), s->work->row[t].position,
+                                                         1, width, values + t * stride, s->error));
+    lat_qwen35_barrier(lane);
+}
+
+// The planted fault of a layer that keeps its output in bfloat16.
+static void round_rows(const struct lat_qwen35_lane *lane)
+{
+    struct lat_qwen35_step *s = lane->step;
+    size_t h = s->config->hidden_size;
+    for (size_t t = (size_t)lane->thread; t < s->tokens; t += (size_t)lane->threads)
+        for (size_t i = t * h; i < (t + 1) * h; i++) {
+            uint32_t bits;
+            memcpy(&bits, s->work->hidden + i, sizeof bits);
+            bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u;
+            memcpy(s->work->hidden + i, &bits, sizeof bits);
+        }
+    lat_qwen35_barrier(lane);
 }
 
 static void logit_rows(const struct lat_qwen35_lane *lane, const float *x, size_t rows)
@@ -195,15 +251,20 @@ static void run_lane(void *context, int thread, int threads)
     for (size_t i = 0; i < s->config->num_hidden_layers; i++) {
         const struct lat_qwen35_layer *layer = &s->weights->layers[i];
         norm_rows(&lane, layer->input_norm, i);
+        lat_qwen35_show_operator(&lane, i, LAT_OPERATOR_NORM, s->work->normed, h, h);
         if (s->config->layer_is_full[i])
             lat_qwen35_attention_run(&lane, i);
         else
             lat_qwen35_deltanet_run(&lane, i);
+        lat_qwen35_show_operator(&lane, i, LAT_OPERATOR_MID, s->work->hidden, h, h);
         norm_rows(&lane, layer->post_norm, i + 1);
+        lat_qwen35_show_operator(&lane, i, LAT_OPERATOR_MLP_NORM, s->work->normed, h, h);
         if (s->config->moe)
             lat_qwen35_moe_run(&lane, i);
         else
             lat_qwen35_mlp_run(&lane, i);
+        if (LAT_FAULT_AT("bf16_residual", i))
+            round_rows(&lane);
         if (!show(&lane, (int)i, 0, s->tokens, h, s->work->hidden))
             return;
     }

@@ -38,7 +38,7 @@ struct lat_qwen35_step {
     enum lat_compute compute;
     lat_observe_fn *observe; // NULL: nobody looks. Only with one part
     void *observe_context;
-    bool observe_logits;
+    bool observe_logits, observe_operators;
     struct lat_error *error;
     atomic_int observe_status; // enum lat_status; once not LAT_OK all threads stop at the next barrier
     atomic_llong bad_place;    // smallest layer*2^32+row whose values were not finite, or -1
@@ -72,6 +72,10 @@ void lat_qwen35_prepare_piece(const struct lat_qwen35_step *step, const float *x
 void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, const float *x, size_t tokens,
                         float *y, size_t y_stride, const float *bias, bool add);
 void lat_qwen35_barrier(const struct lat_qwen35_lane *lane);
+// Lets the observer see an operator's output for all tokens, rows `stride` apart, when it asked for operators (else nothing
+// happens, no barrier either). Call it after a barrier; it ends with one.
+void lat_qwen35_show_operator(const struct lat_qwen35_lane *lane, size_t layer, enum lat_operator op, const float *values,
+                              size_t width, size_t stride);
 // silu(gate x) * up x into `gate_rows` [tokens][inner], prepared for the product with `down`; x has been prepared. Ends with
 // a barrier.
 void lat_qwen35_swiglu(const struct lat_qwen35_lane *lane, const struct lat_qwen35_mlp *mlp, const float *x,
