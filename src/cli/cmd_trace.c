@@ -202,7 +202,8 @@ static enum lat_status plan_prompt(struct trace *t, size_t index, struct lat_err
     p->first_op = t->spec_count;
     for (size_t i = 0; i < t->operator_count; i++) {
         int at = t->operators[i].point - LAT_POINT_OPERATORS;
-        snprintf(name, sizeof name, "layers.%d.%s", at / LAT_OPERATOR_COUNT, lat_operator_name((enum lat_operator)(at % LAT_OPERATOR_COUNT)));
+        const char *op = lat_operator_name((enum lat_operator)(at % LAT_OPERATOR_COUNT));
+        snprintf(name, sizeof name, "layers.%d.%s", at / LAT_OPERATOR_COUNT, op);
         LAT_TRY(add_spec(t, index, name, LAT_DTYPE_F32, p->count, t->operators[i].width, error));
     }
     return LAT_OK;
@@ -477,8 +478,8 @@ const struct lat_command lat_command_trace = {
     .summary = "writes what the engine computes for given prompts, to be held against a reference",
     .details = "Tensors, floats F32: input_ids I64 [T]; with --layers embed, layers.<i>, norm [T, hidden]; logits [T, vocab];\n"
                "with -n greedy_ids I64 [N], greedy_margin [N]; with --ops layers.<i>.<operator> [T, width] (norm, q_proj, k_proj,\n"
-               "v_proj, q, k, context; qkv, z, b, a, conv, delta, gated; mid, mlp_norm, act or router). Metadata: model_sha256 (a JSON object of file digests),\n"
-               "lattice_version, isa, threads, dtype.\n",
+               "v_proj, q, k, context; qkv, z, b, a, conv, delta, gated; mid, mlp_norm, act or router). Metadata: model_sha256\n"
+               "(a JSON object of file digests), lattice_version, isa, threads, dtype.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .run = run,
