@@ -181,7 +181,7 @@ static enum lat_status make_live(struct session *s, const struct lat_parity_refe
     struct lat_st_file *file = NULL;
     struct lat_parity_prompts prompts = { 0 };
     struct lat_spawn_result child = { 0 };
-    snprintf(ids, sizeof ids, "%s.ids.json", out);
+    snprintf(ids, sizeof ids, "%.*s.ids.json", PATH_BYTES + 16, out);
     unlink(out);
     LAT_TRY(lat_st_open(&file, frozen, &s->error));
     enum lat_status status = lat_parity_prompts_read(&prompts, file, false, &s->error);

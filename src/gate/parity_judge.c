@@ -181,6 +181,8 @@ static bool judge_base(struct judge *j, enum lat_status *status)
 {
     struct engine_run e = { .label = "base", .prompts = &j->prompts, .greedy = j->config->greedy };
     struct lat_error why = { 0 };
+    for (size_t k = 0; k + 1 < j->prompts.count; k++) // an engine that gives nothing has failed at all of them
+        j->result->population += j->prompts.items[k].count;
     if (!run_engine(j, &e, status) || !(j->base = open_trace(j, &e)))
         return false;
     memcpy(j->base_path, e.out, sizeof e.out);
@@ -199,7 +201,6 @@ static bool judge_base(struct judge *j, enum lat_status *status)
     }
     if (j->config->rungs[0])
         pass(j, 0, "ids of %zu prompts", j->outcome->compared.count);
-    j->result->population += j->outcome->compared.positions;
     judge_distance(j);
     return answers_probe(j);
 }

@@ -49,24 +49,22 @@ void lat_qwen35_prepare(const struct lat_qwen35_lane *lane, const float *x, size
     lat_qwen35_barrier(lane);
 }
 
-// The same product with its terms added in another order, by the seed: three pieces of each row, the last one first.
-static void product_reordered(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, unsigned long seed, const float *x,
-                              size_t tokens, float *y, size_t y_stride, bool add)
+// The same product with its terms added in another order: those of a random half of the columns (by the seed) first.
+static void product_reordered(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, unsigned long seed,
+                              struct lat_operand operand, size_t begin, size_t end, size_t tokens, float *y, size_t y_stride, bool add)
 {
-    const struct lat_kernels *k = lane->step->kernels;
-    size_t begin, end, n = w->cols, a = seed * 7919 % n, b = a + seed * 104729 % (n - a);
-    float *row = lat_mem_new(n, sizeof *row);
-    LAT_BUG_IF(!row);
-    lat_pool_share(w->rows, LAT_QWEN35_ROW_UNIT, lane->thread, lane->threads, &begin, &end);
-    for (size_t r = begin; r < end; r++) {
-        lat_matrix_row(w, r, row);
-        for (size_t t = 0; t < tokens; t++) {
-            const float *v = x + t * n;
-            float sum = k->dot(row + b, v + b, n - b) + k->dot(row, v, a) + k->dot(row + a, v + a, b - a);
-            y[t * y_stride + r] = add ? y[t * y_stride + r] + sum : sum;
+    const float *x = operand.x;
+    float *half = lat_mem_new(tokens * w->cols, sizeof *half);
+    LAT_BUG_IF(!half);
+    operand.x = half;
+    for (unsigned part = 0; part < 2; part++) {
+        for (size_t i = 0; i < tokens * w->cols; i++) {
+            uint64_t hash = (i % w->cols + 1) * 0x9e3779b97f4a7c15u ^ seed * 0xbf58476d1ce4e5b9u;
+            half[i] = ((hash ^ hash >> 29) * 0x94d049bb133111ebu >> 63) == part ? x[i] : 0;
         }
+        lat_matrix_multiply(lane->step->kernels, w, begin, end, &operand, tokens, y, y_stride, add || part == 1);
     }
-    lat_mem_free(row);
+    lat_mem_free(half);
 }
 
 void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, const float *x, size_t tokens,
@@ -83,7 +81,7 @@ void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_mat
     else if (work->widened)
         operand.scratch = work->widened + (size_t)lane->thread * work->widened_floats;
     if (LAT_FAULT_REORDER())
-        product_reordered(lane, w, LAT_FAULT_REORDER(), x, tokens, y, y_stride, add);
+        product_reordered(lane, w, LAT_FAULT_REORDER(), operand, begin, end, tokens, y, y_stride, add);
     else
         lat_matrix_multiply(lane->step->kernels, w, begin, end, &operand, tokens, y, y_stride, add);
     for (size_t t = 0; bias && t < tokens; t++)
