@@ -24,7 +24,8 @@ static const struct lat_gate_code codes[] = {
       "A run that is to test a kernel proves nothing when another one ran: metadata of the trace say another instruction set, or a\n"
       "counter is zero.",
       "Make the engine take the path, or correct 'proof'.", "proof: {isa: avx512}, on a machine without it" },
-    { "P806", "live and frozen reference disagree", "The reference itself has moved, most often with a package; the engine is not to blame.",
+    { "P806", "live and frozen reference disagree",
+      "The reference itself has moved, most often with a package; the engine is not to blame.",
       "Compare the versions that the finding names; freeze anew only when the change is understood.", "another version of transformers" },
     { "P807", "another model than the reference's, or pickled weights",
       "The digests of the model's files are not those that the reference was made from: the two speak of different models. Pickled\n"
@@ -46,7 +47,8 @@ static const struct lat_gate_code codes[] = {
       "What goes into it is right: look at this operator.", "RMS epsilon 1e-3 in one layer" },
     { "P815", "a faster number type is too far off", "P5: mean KL or the share of equal best tokens against the first run.",
       "Look at the type's kernels.", NULL },
-    { "P816", "a greedy id differs where the margin is wide", "P6: with the reference's ids before it, the engine's best id is another one.",
+    { "P816", "a greedy id differs where the margin is wide",
+      "P6: with the reference's ids before it, the engine's best id is another one.",
       "See P812 and P814.", NULL },
     { "P817", "the same run gives other bits", "P7: the same input again, or with other threads or kernels, must be byte-equal.",
       "Look for races, and for sums that are split by threads.", NULL },

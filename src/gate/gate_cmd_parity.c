@@ -198,7 +198,8 @@ const struct lat_command lat_gate_cmd_parity_power = {
     .operands_min = 2,
     .operands_max = 2,
     .summary = "plants perturbations in a trace that passes and states the smallest that is caught at each point",
-    .details = "Exit status: 0 every coarse perturbation and a doubled channel are caught at every point, 1 somewhere not, 2 cannot judge.\n",
+    .details = "Exit status: 0 every coarse perturbation and a doubled channel are caught at every point, 1 somewhere not, 2 cannot "
+               "judge.\n",
     .options = points_options,
     .option_count = 1,
     .run = run_power,

@@ -49,7 +49,8 @@ static enum lat_status find_leg(struct session *s, const char *name)
     if (name)
         s->leg = lat_policy_leg_find(p, name);
     if (!s->leg)
-        return lat_error_set(&s->error, name ? LAT_ARGUMENT : LAT_NOT_FOUND, "there is no %s%.80s in %.200s", name ? "leg " : "leg of kind parity",
+        return lat_error_set(&s->error, name ? LAT_ARGUMENT : LAT_NOT_FOUND, "there is no %s%.80s in %.200s",
+                             name ? "leg " : "leg of kind parity",
                              name ? name : "", s->place.policy);
     if (strcmp(s->leg->kind, "parity") != 0)
         return lat_error_set(&s->error, LAT_ARGUMENT, "leg '%s' is of kind %s, not parity", s->leg->name, s->leg->kind);
@@ -195,7 +196,8 @@ static enum lat_status make_live(struct session *s, const struct lat_parity_refe
                                           .seconds_max = s->leg->budget_s, .rss_max = s->leg->rss_max };
     status = lat_parity_command_run(&child, &s->run, &command, &s->error);
     if (status == LAT_OK && !lat_spawn_ok(&child))
-        status = lat_error_set(&s->error, LAT_FAILED, "the live reference's command ended with %s %d: %.300s", child.exited ? "exit status" : "signal",
+        status = lat_error_set(&s->error, LAT_FAILED, "the live reference's command ended with %s %d: %.300s",
+                               child.exited ? "exit status" : "signal",
                                child.exited ? child.code : child.signal, child.err.bytes ? child.err.bytes : "");
     lat_spawn_result_release(&child);
     unlink(ids);
@@ -221,7 +223,8 @@ static void judge_live(struct session *s, const struct lat_parity_reference *r, 
     s->result.population += found.rows;
     if (!found.agrees)
         lat_parity_note(&s->result, o, -1, LAT_LEG_ERROR, "P806", "understand what moved before anything is frozen anew",
-                        "live and frozen reference disagree: %s; packages: %s", found.what, found.packages[0] ? found.packages : "the same");
+                        "live and frozen reference disagree: %s; packages: %s", found.what,
+                            found.packages[0] ? found.packages : "the same");
     lat_buf_addf(out, "%-18s %s, %zu prompts, %zu rows, %.3g floors apart; packages: %s\n", r->name, found.agrees ? "agrees" : "DISAGREES",
                  found.prompts, found.rows, found.max_ratio, found.packages[0] ? found.packages : "the same");
 }

@@ -26,7 +26,8 @@ static enum lat_status check(struct lat_policy *policy, const struct lat_policy_
 }
 
 static enum lat_status write_report(const struct lat_gate_run *run, const struct lat_policy_leg *leg,
-                                    const struct lat_parity_outcomes *outcomes, const struct lat_leg_result *result, struct lat_error *error)
+                                    const struct lat_parity_outcomes *outcomes, const struct lat_leg_result *result,
+                                        struct lat_error *error)
 {
     char folder[PATH_BYTES], path[PATH_BYTES + 16];
     struct lat_buf text;

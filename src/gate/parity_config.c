@@ -305,7 +305,9 @@ enum lat_status lat_parity_lock_write(const struct lat_parity_config *config, co
     char path[4096];
     enum lat_status status = lat_parity_path(path, sizeof path, root, config->lock, error);
     lat_buf_init(&text, 1 << 20);
-    lat_buf_add_text(&text, "# What the parity references are. Written by `lattice-gate parity freeze`; look at the change before it is committed.\n"
+    lat_buf_add_text(&text,
+                     "# What the parity references are. Written by `lattice-gate parity freeze`; look at the change before it is "
+                     "committed.\n"
                             "schema: 1\nreferences:\n");
     for (size_t i = 0; i < config->reference_count && status == LAT_OK; i++) {
         const struct lat_parity_reference *r = &config->references[i];

@@ -91,7 +91,8 @@ static enum lat_status copy_ids(const struct lat_st_tensor *ids, const struct la
     return LAT_OK;
 }
 
-enum lat_status lat_parity_prompts_read(struct lat_parity_prompts *out, const struct lat_st_file *file, bool forced, struct lat_error *error)
+enum lat_status lat_parity_prompts_read(struct lat_parity_prompts *out, const struct lat_st_file *file, bool forced,
+                                        struct lat_error *error)
 {
     size_t count = lat_parity_prompts(file);
     *out = (struct lat_parity_prompts){ 0 };

@@ -105,7 +105,8 @@ static void show_reference(struct generator *g, const struct lat_st_tensor *want
     for (size_t i = 0; ids && i < want->elements; i++)
         ids[i] = lat_parity_i64(want, i);
     if (ids && run_command(g, &g->config->detokenize, ids, want->elements, want->elements, &child, &why))
-        out->reference_text = lat_mem_copy_text(child.out.bytes ? child.out.bytes : "", child.out.length);
+        out->reference_text = lat_mem_copy_text(child.out.bytes ? child.out.bytes : "",
+                                                child.out.length - (child.out.length && child.out.bytes[child.out.length - 1] == '\n'));
     lat_mem_free(ids);
     lat_spawn_result_release(&child);
 }
@@ -128,7 +129,8 @@ static enum lat_status generate_all(struct generator *g, const struct lat_st_fil
     return status;
 }
 
-enum lat_status lat_parity_generate(const struct lat_gate_run *run, const struct lat_policy_leg *leg, const struct lat_parity_config *config,
+enum lat_status lat_parity_generate(const struct lat_gate_run *run, const struct lat_policy_leg *leg,
+                                    const struct lat_parity_config *config,
                                     struct lat_parity_outcome *outcome, struct lat_leg_result *result, struct lat_error *error)
 {
     struct generator g = { run, leg, config, outcome, result, error };

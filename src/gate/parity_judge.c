@@ -61,7 +61,8 @@ static bool ended_well(struct judge *j, const char *what, const struct lat_spawn
     if (lat_spawn_ok(child))
         return true;
     if (child->timed_out || child->over_memory)
-        NOTE(-1, LAT_LEG_FAIL, "P802", "find what hangs or grows, or raise 'budget' or 'rss_max'", "the engine (%s) was ended after %.1f s: %s",
+        NOTE(-1, LAT_LEG_FAIL, "P802", "find what hangs or grows, or raise 'budget' or 'rss_max'",
+             "the engine (%s) was ended after %.1f s: %s",
              what, child->seconds, child->timed_out ? "over its time" : "over its memory");
     else if (!child->exited)
         NOTE(-1, LAT_LEG_FAIL, "P802", "repair the crash", "the engine (%s) was ended by signal %d (%s); last it said: %s", what,
@@ -90,8 +91,11 @@ static enum lat_status run_child(struct judge *j, struct engine_run *e, const ch
     snprintf(threads, sizeof threads, "%llu", (unsigned long long)(v ? v->threads : j->config->threads));
     snprintf(chunk, sizeof chunk, "%llu", (unsigned long long)(v ? v->chunk : j->config->chunk));
     snprintf(greedy, sizeof greedy, "%llu", (unsigned long long)e->greedy);
-    const struct lat_parity_fill fills[] = { { "model", j->reference->model }, { "ids", ids },       { "out", e->out }, { "threads", threads },
-                                             { "chunk", chunk },               { "greedy", greedy }, { NULL, NULL } };
+    const struct lat_parity_fill fills[] = {
+        { "model", j->reference->model }, { "ids", ids },     { "out", e->out },
+        { "threads", threads },           { "chunk", chunk }, { "greedy", greedy },
+        { NULL, NULL },
+    };
     struct lat_parity_command command = { .arguments = &j->config->engine, .more = v ? &v->arguments : e->more, .fills = fills,
                                           .env = j->config->env, .more_env = v ? v->env : NULL, .seconds_max = j->leg->budget_s,
                                           .rss_max = j->leg->rss_max };
@@ -138,7 +142,8 @@ static struct lat_st_file *open_trace(struct judge *j, const struct engine_run *
     struct lat_st_file *file = NULL;
     struct lat_error why = { 0 };
     if (lat_st_open(&file, e->out, &why) != LAT_OK)
-        NOTE(-1, LAT_LEG_FAIL, "P802", "let the engine write whole files", "the engine's output (%s) cannot be read: %s", e->label, why.text);
+        NOTE(-1, LAT_LEG_FAIL, "P802", "let the engine write whole files", "the engine's output (%s) cannot be read: %s", e->label,
+             why.text);
     return file;
 }
 
@@ -297,7 +302,8 @@ static void judge_layers(struct judge *j, enum lat_status *status)
             note_first(j, r->prompts[k].first_layer, r->prompts[k].first_layer_ratio);
     }
     if (j->outcome->first_point[0])
-        NOTE(4, LAT_LEG_FAIL, "P814", "look at this operator: what goes into it is right", "first wrong is %s, %.3g floors off (%.3g allowed)",
+        NOTE(4, LAT_LEG_FAIL, "P814", "look at this operator: what goes into it is right",
+             "first wrong is %s, %.3g floors off (%.3g allowed)",
              j->outcome->first_point, j->outcome->first_ratio, j->reference->limits.layer_ratio);
     else if (seen || layered)
         pass(j, 4, "layers of %zu prompts, %zu points inside", layered, seen);
@@ -345,12 +351,14 @@ static void judge_variant_trace(struct judge *j, const struct lat_parity_variant
     else if (v->rung == 5) {
         double share = (double)n.top1_same / (double)n.positions;
         if (!(n.mean_kl <= v->kl_max) || share < v->top1_min)
-            NOTE(5, LAT_LEG_FAIL, variant_codes[5], NULL, "variant '%s' is too far from the first run: mean KL %.3g (%.3g allowed), top-1 %.4f (%.4f)",
+            NOTE(5, LAT_LEG_FAIL, variant_codes[5], NULL,
+                 "variant '%s' is too far from the first run: mean KL %.3g (%.3g allowed), top-1 %.4f (%.4f)",
                  v->name, n.mean_kl, v->kl_max, share, v->top1_min);
     } else if (!d.same) {
         note_first(j, d.point, 0);
         NOTE(v->rung, LAT_LEG_FAIL, variant_codes[v->rung],
-             v->rung == 3 ? "look at caches, positions and masks: the sums are the same by another path" : "look for races and sums split by threads",
+             v->rung == 3 ? "look at caches, positions and masks: the sums are the same by another path"
+                          : "look for races and sums split by threads",
              "variant '%s' differs from the first run; first at %s", v->name, d.where);
     }
     if (j->config->rungs[8])
@@ -423,7 +431,8 @@ static void judge_texts(struct judge *j, const struct lat_json_node *texts)
             line += length + (line[length] == '\n');
         }
         if (wrong)
-            NOTE(0, LAT_LEG_FAIL, "P810", ids_fix, "the tokenizer gives other ids for %zu of %zu texts; first prompt p%zu", wrong, count, first);
+            NOTE(0, LAT_LEG_FAIL, "P810", ids_fix, "the tokenizer gives other ids for %zu of %zu texts; first prompt p%zu", wrong, count,
+                 first);
         else
             pass(j, 0, "%zu texts to the same ids", count);
     }

@@ -98,7 +98,8 @@ static enum lat_status compare_all(struct pair *p)
     const char *floors = lat_st_metadata(p->frozen, "floor");
     size_t count = lat_parity_prompts(p->frozen);
     if (!floors || count == 0 || lat_parity_prompts(p->live) != count)
-        return lat_error_set(p->error, LAT_FORMAT, "frozen and live reference are of %zu and %zu prompts", count, lat_parity_prompts(p->live));
+        return lat_error_set(p->error, LAT_FORMAT, "frozen and live reference are of %zu and %zu prompts", count,
+                             lat_parity_prompts(p->live));
     LAT_TRY(lat_json_parse(&p->floors, floors, strlen(floors), "floor", p->error));
     note_packages(p);
     for (size_t k = 0; k < count; k++) {

@@ -47,7 +47,7 @@ static void add_escaped(struct lat_buf *out, const char *text, size_t most)
             lat_buf_addf(out, "\\\\x%02x", c);
         else if (c == '<' || c == '>' || c == '&')
             lat_buf_add_text(out, c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;");
-        else if (strchr("\\`*_{}[]()#+!|~:@-", c))
+        else if (strchr("\\`*_[]#!|~@", c))
             lat_buf_addf(out, "\\%c", c);
         else
             lat_buf_add_char(out, (char)c);
@@ -135,7 +135,9 @@ static void add_reference(struct lat_buf *out, const struct lat_parity_outcome *
     add_rungs(out, o);
     if (o->compared.count == 0)
         return;
-    lat_buf_add_text(out, "\n| prompt | agreement | first difference | HF tok/s | engine tok/s | verdict | positions | max \\|Δlogit\\| | max / floor "
+    lat_buf_add_text(out,
+                     "\n| prompt | agreement | first difference | HF tok/s | engine tok/s | verdict | positions | max \\|Δlogit\\| "
+                     "| max / floor "
                           "| rms / floor | mean KL | top-1 | first wrong layer | ttft | peak memory |\n"
                           "|---|---:|---|---:|---:|---|---:|---:|---:|---:|---:|---:|---|---:|---:|\n");
     for (size_t k = 0; k < o->compared.count; k++)

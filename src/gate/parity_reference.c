@@ -105,7 +105,8 @@ static bool check_no_pickle(const char *folder, struct lat_parity_outcome *outco
         NOTE(LAT_LEG_ERROR, "P807", "correct 'model', or put the model there", "there is no model folder %s", outcome->reference->model);
     for (struct dirent *e; dir && (e = readdir(dir)) != NULL;)
         if (is_pickle(e->d_name)) {
-            NOTE(LAT_LEG_ERROR, "P807", "convert the weights to safetensors, which hold no code", "the model folder holds pickled data: %.200s",
+            NOTE(LAT_LEG_ERROR, "P807", "convert the weights to safetensors, which hold no code",
+                 "the model folder holds pickled data: %.200s",
                  e->d_name);
             fine = false;
         }

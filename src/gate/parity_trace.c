@@ -115,7 +115,8 @@ static enum lat_status open_closing(struct closing *c, const struct lat_st_file 
 static void note_leak(struct lat_parity_closure *out, const struct closing *c, size_t step, int64_t id, size_t best)
 {
     if (out->leaks++ == 0)
-        snprintf(out->leak, sizeof out->leak, "%s, token %zu: id %lld was emitted, and its own logits say %zu", c->name, step, (long long)id,
+        snprintf(out->leak, sizeof out->leak, "%s, token %zu: id %lld was emitted, and its own logits say %zu", c->name, step,
+                 (long long)id,
                  best);
 }
 
@@ -125,7 +126,8 @@ static bool is_best(const struct lat_st_tensor *logits, size_t row, int64_t id, 
     *best = lat_parity_argmax(logits, row, NULL);
     if (id < 0 || (size_t)id >= logits->shape[1])
         return false;
-    double gap = (double)lat_parity_f32(logits, row * logits->shape[1] + *best) - lat_parity_f32(logits, row * logits->shape[1] + (size_t)id);
+    const size_t at = row * logits->shape[1];
+    double gap = (double)lat_parity_f32(logits, at + *best) - lat_parity_f32(logits, at + (size_t)id);
     return (size_t)id == *best || (reach > 0 && gap <= reach);
 }
 
