@@ -70,6 +70,7 @@ static enum lat_status open_session(struct session *s, int argc, char **argv, co
     LAT_TRY(lat_parity_config_read(&s->config, &s->policy, s->leg, &s->error));
     LAT_TRY(lat_parity_lock_read(&s->config, s->place.root, &s->error));
     s->run = (struct lat_gate_run){ .root = s->place.root, .work = s->place.work, .policy = &s->policy, .verbose = s->values.verbose };
+    lat_leg_result_release(&s->result);
     lat_leg_result_init(&s->result, s->leg->name);
     return LAT_OK;
 }

@@ -25,12 +25,12 @@ judge() {
     first=$(sed -n 's/.*first wrong: //p' "$2/run.txt")
 }
 
-# fault MODEL NAME WANTED-CODE WANTED-POINT: the finding and the layer ("-": a fault that is in no layer)
+# fault MODEL NAME WANTED-CODE WANTED-POINT: the finding (CODE/CODE: one of two) and the layer ("-": a fault that is in none)
 fault() {
     LATTICE_FAULT=$2 judge "$2" "$work/$1"
     verdict=caught
     [ "$code" -eq 1 ] || verdict="WRONG: exit $code, wanted 1"
-    case " $codes" in *" $3 "*) ;; *) verdict="WRONG: codes $codes, wanted $3" ;; esac
+    case " $codes" in *" ${3%/*} "* | *" ${3#*/} "*) ;; *) verdict="WRONG: codes $codes, wanted $3" ;; esac
     where=${first:-nothing}
     # An engine that gives up names the layer itself.
     [ -n "$first" ] || where=$(sed -n 's/.*the output of layer \([0-9]*\) .* is not finite.*/layers.\1/p' "$work/$1/run.txt" | head -n 1)
@@ -54,8 +54,7 @@ model() {
     write_leg "$bin" "$1" "$work/$1" "$decode"
     fault "$1" head_mapping P814 "layers.$4"
     fault "$1" plain_norm P814 layers.0
-    case $1 in irregular-bias) seen=P802 ;; *) seen=P814 ;; esac # there the state grows until the engine gives up
-    fault "$1" no_l2_norm "$seen" "layers.$4"
+    fault "$1" no_l2_norm P814/P802 "layers.$4" # P802: the state grew until the engine gave up
     fault "$1" conv_state P813 "layers.$4"
     fault "$1" rope_interleaved P814 "layers.$5"
     fault "$1" plain_final_norm P814 norm
@@ -77,7 +76,8 @@ model() {
     benign "$1" "threads, chunks"
     for isa in scalar avx2 avx512 neon dotprod; do
         LATTICE_ISA=$isa "$bin/lattice" trace models/nano --ids 1 -o "$work/$1/isa.safetensors" 2>/dev/null || continue
-        LATTICE_ISA=$isa benign "$1" "$isa"
+        write_leg "$bin" "$1" "$work/$1-benign" "{name: $isa, rung: P7, env: {LATTICE_ISA: $isa}, proof: {isa: $isa}}"
+        benign "$1" "$isa"
     done
     write_leg "$bin" "$1" "$work/$1-benign" ""
     order=1

@@ -31,7 +31,8 @@ struct tensor {
     const void *values;
 };
 
-static const char *write_file(const char *name, const struct tensor *tensors, size_t count, const struct lat_st_pair *metadata, size_t pairs)
+static const char *write_file(const char *name, const struct tensor *tensors, size_t count, const struct lat_st_pair *metadata,
+                              size_t pairs)
 {
     static char path[4][128];
     static int next;
