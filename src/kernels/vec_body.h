@@ -15,7 +15,7 @@
 enum { BLOCK = LAT_ATTENTION_BLOCK };
 
 #if defined(LAT_VEC_AVX512)
-enum { VEC_TILE_ROWS = 4, VEC_TILE_TOKENS = 6, VEC_GEMV_ROWS = 8 }; // 24 accumulators, 4 weights, 1 activation
+enum { VEC_TILE_ROWS = 4, VEC_TILE_TOKENS = 6, VEC_GEMV_ROWS = 1 }; // 24 accumulators, 4 weights, 1 activation
 #elif defined(LAT_VEC_AVX2)
 enum { VEC_TILE_ROWS = 2, VEC_TILE_TOKENS = 2, VEC_GEMV_ROWS = 4 }; // 8 + 4 + 2 of 16 registers
 #else

@@ -385,16 +385,16 @@ static void test_exp_error(void **state)
 }
 
 // Best of several runs of a matrix product, in G operations a second.
-static double matmul_speed(lat_matmul_fn *fn, const void *w, const float *x, float *y, size_t size, size_t tokens)
+static double matmul_speed(lat_matmul_fn *fn, const void *w, const float *x, float *y, size_t rows, size_t size, size_t tokens)
 {
     double best = 1e9;
     for (int i = 0; i < 7; i++) {
         double start = lat_clock_seconds();
-        fn(w, size, 0, size, x, size, tokens, y, size, false);
+        fn(w, size, 0, rows, x, size, tokens, y, rows, false);
         double took = lat_clock_seconds() - start;
         best = took < best ? took : best;
     }
-    return 2e-9 * (double)(size * size * tokens) / best;
+    return 2e-9 * (double)(rows * size * tokens) / best;
 }
 
 static double quant_speed(const struct lat_kernels *k, int bits, size_t rows, size_t size, size_t tokens)
@@ -458,12 +458,24 @@ static int bench(void)
         const struct lat_kernels *k = lat_kernels_find(all[i]);
         if (!k)
             continue;
-        printf("%-8s %12.2f %12.2f", k->isa, matmul_speed(k->matmul_f32, w, x, y, SIZE, 1),
-               matmul_speed(k->matmul_bf16, w, x, y, SIZE, 1));
+        printf("%-8s %12.2f %12.2f", k->isa, matmul_speed(k->matmul_f32, w, x, y, SIZE, SIZE, 1),
+               matmul_speed(k->matmul_bf16, w, x, y, SIZE, SIZE, 1));
         if (i > 0)
-            printf(" %12.2f %12.2f", matmul_speed(k->matmul_f32, w, x, y, SIZE, TOKENS),
-                   matmul_speed(k->matmul_bf16, w, x, y, SIZE, TOKENS));
+            printf(" %12.2f %12.2f", matmul_speed(k->matmul_f32, w, x, y, SIZE, SIZE, TOKENS),
+                   matmul_speed(k->matmul_bf16, w, x, y, SIZE, SIZE, TOKENS));
         printf("\n");
+    }
+    free(w);
+    w = calloc((size_t)SIZE << 18, 2);
+    free(y);
+    y = calloc((size_t)1 << 18, 4);
+    if (!w || !y)
+        return 3;
+    memset(w, 1, (size_t)SIZE << 19); // pages of its own: the zero page would come from the cache
+    for (int i = 1; i < 5; i++) {
+        const struct lat_kernels *k = lat_kernels_find(all[i]);
+        if (k)
+            printf("%-8s bf16 from memory: %.1f GB/s\n", k->isa, matmul_speed(k->matmul_bf16, w, x, y, 1 << 18, SIZE, 1));
     }
     free(w);
     free(x);
