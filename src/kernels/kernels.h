@@ -63,6 +63,13 @@ struct lat_kernels {
     void (*scale_add)(float a, const float *x, size_t n, float *y);
 };
 
+// bf16 weights times bf16 activations, for LAT_COMPUTE_FAST: other bits than the tables' products, and not the same on all
+// machines. Arguments as of lat_matmul_fn.
+typedef void lat_bf16_matmul_fn(const void *w, size_t cols, size_t row_begin, size_t row_end, const uint16_t *x,
+                                size_t x_stride, size_t tokens, float *y, size_t y_stride, bool add);
+// What this machine has for it beside the kernels of `kernels`, or NULL.
+lat_bf16_matmul_fn *lat_kernels_bf16_dot(const struct lat_kernels *kernels);
+
 // The table for this machine, lowered by the environment variable LATTICE_ISA (scalar, avx2, avx512, neon, dotprod). A name that
 // is unknown, or that this machine or build lacks, is refused.
 LAT_NODISCARD enum lat_status lat_kernels_choose(const struct lat_kernels **out, struct lat_error *error);
@@ -73,6 +80,7 @@ extern const struct lat_kernels lat_kernels_scalar;
 #if defined(LATTICE_SIMD) && defined(__x86_64__)
 extern const struct lat_kernels lat_kernels_avx2;
 extern const struct lat_kernels lat_kernels_avx512;
+lat_bf16_matmul_fn lat_bf16_dot_matmul;
 #endif
 #if defined(LATTICE_SIMD) && defined(__aarch64__)
 extern const struct lat_kernels lat_kernels_neon;

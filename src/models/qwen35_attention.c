@@ -61,7 +61,7 @@ static void attend(const struct lat_qwen35_step *s, size_t layer, size_t token, 
     attend_rows(w->b + at * dim, cache->keys + offset, cache->values + offset, row->position + 1, dim, scale, out);
     s->kernels->sigmoid_mul(out, w->a + at * 2 * dim + dim, dim, out);
     if (lat_qwen35_prepares_pieces(s, dim))
-        lat_qwen35_prepare_piece(s, w->c, c->num_attention_heads * dim, token, head * dim, dim);
+        lat_qwen35_prepare_piece(s, LAT_INPUT_LAYER, w->c, c->num_attention_heads * dim, token, head * dim, dim);
 }
 
 void lat_qwen35_attention_run(const struct lat_qwen35_lane *lane, size_t layer)
@@ -72,9 +72,9 @@ void lat_qwen35_attention_run(const struct lat_qwen35_lane *lane, size_t layer)
     struct lat_qwen35_work *w = s->work;
     size_t heads = c->num_attention_heads, kv_heads = c->num_key_value_heads;
     size_t threads = (size_t)lane->threads, thread = (size_t)lane->thread;
-    lat_qwen35_product(lane, &a->q, w->normed, s->tokens, w->a, 2 * heads * c->head_dim, a->q_bias, false);
-    lat_qwen35_product(lane, &a->k, w->normed, s->tokens, w->key_rows, kv_heads * c->head_dim, a->k_bias, false);
-    lat_qwen35_product(lane, &a->v, w->normed, s->tokens, w->value_rows, kv_heads * c->head_dim, a->v_bias, false);
+    lat_qwen35_product(lane, &a->q, LAT_INPUT_LAYER, w->normed, s->tokens, w->a, 2 * heads * c->head_dim, a->q_bias, false);
+    lat_qwen35_product(lane, &a->k, LAT_INPUT_LAYER, w->normed, s->tokens, w->key_rows, kv_heads * c->head_dim, a->k_bias, false);
+    lat_qwen35_product(lane, &a->v, LAT_INPUT_LAYER, w->normed, s->tokens, w->value_rows, kv_heads * c->head_dim, a->v_bias, false);
     lat_qwen35_barrier(lane);
     for (size_t i = thread; i < s->tokens * heads; i += threads)
         prepare_query(s, a, i / heads, i % heads);
@@ -86,7 +86,7 @@ void lat_qwen35_attention_run(const struct lat_qwen35_lane *lane, size_t layer)
         attend(s, layer, i / heads, i % heads);
     lat_qwen35_barrier(lane);
     if (!lat_qwen35_prepares_pieces(s, c->head_dim))
-        lat_qwen35_prepare(lane, w->c, a->o.cols, s->tokens);
-    lat_qwen35_product(lane, &a->o, w->c, s->tokens, w->hidden, c->hidden_size, a->o_bias, true);
+        lat_qwen35_prepare(lane, LAT_INPUT_LAYER, w->c, a->o.cols, s->tokens);
+    lat_qwen35_product(lane, &a->o, LAT_INPUT_LAYER, w->c, s->tokens, w->hidden, c->hidden_size, a->o_bias, true);
     lat_qwen35_barrier(lane);
 }

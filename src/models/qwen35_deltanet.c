@@ -106,7 +106,7 @@ static void run_value_head(const struct lat_qwen35_step *s, const struct lat_qwe
         float *out = w->e + (t * nv + head) * dv;
         s->kernels->gated_norm(out, w->c + (t * nv + head) * dv, d->norm, c->rms_norm_eps, dv, out);
         if (lat_qwen35_prepares_pieces(s, dv))
-            lat_qwen35_prepare_piece(s, w->e, nv * dv, t, head * dv, dv);
+            lat_qwen35_prepare_piece(s, LAT_INPUT_LAYER, w->e, nv * dv, t, head * dv, dv);
     }
 }
 
@@ -133,17 +133,17 @@ void lat_qwen35_deltanet_run(const struct lat_qwen35_lane *lane, size_t layer)
     struct lat_qwen35_work *w = s->work;
     size_t nk = c->linear_num_key_heads, nv = c->linear_num_value_heads, dv = c->linear_value_head_dim;
     size_t threads = (size_t)lane->threads, thread = (size_t)lane->thread;
-    lat_qwen35_product(lane, &d->qkv, w->normed, s->tokens, w->a, lat_qwen35_conv_dim(c), NULL, false);
-    lat_qwen35_product(lane, &d->z, w->normed, s->tokens, w->c, nv * dv, NULL, false);
-    lat_qwen35_product(lane, &d->b, w->normed, s->tokens, w->d, nv, NULL, false);
-    lat_qwen35_product(lane, &d->a, w->normed, s->tokens, w->d + s->tokens * nv, nv, NULL, false);
+    lat_qwen35_product(lane, &d->qkv, LAT_INPUT_LAYER, w->normed, s->tokens, w->a, lat_qwen35_conv_dim(c), NULL, false);
+    lat_qwen35_product(lane, &d->z, LAT_INPUT_LAYER, w->normed, s->tokens, w->c, nv * dv, NULL, false);
+    lat_qwen35_product(lane, &d->b, LAT_INPUT_LAYER, w->normed, s->tokens, w->d, nv, NULL, false);
+    lat_qwen35_product(lane, &d->a, LAT_INPUT_LAYER, w->normed, s->tokens, w->d + s->tokens * nv, nv, NULL, false);
     lat_qwen35_barrier(lane);
     // A key head and its value heads stay with one thread, which keeps their states in its caches.
     for (size_t key_head = thread; key_head < nk; key_head += threads)
         run_key_head(s, layer, key_head);
     lat_qwen35_barrier(lane);
     if (!lat_qwen35_prepares_pieces(s, dv))
-        lat_qwen35_prepare(lane, w->e, d->out.cols, s->tokens);
-    lat_qwen35_product(lane, &d->out, w->e, s->tokens, w->hidden, c->hidden_size, NULL, true);
+        lat_qwen35_prepare(lane, LAT_INPUT_LAYER, w->e, d->out.cols, s->tokens);
+    lat_qwen35_product(lane, &d->out, LAT_INPUT_LAYER, w->e, s->tokens, w->hidden, c->hidden_size, NULL, true);
     lat_qwen35_barrier(lane);
 }
