@@ -24,10 +24,12 @@ enum { LAT_KERNEL_LANES = 16, LAT_ATTENTION_BLOCK = 64, LAT_CONV_TAPS_MAX = 16 }
 typedef void lat_matmul_fn(const void *w, size_t cols, size_t row_begin, size_t row_end, const float *x,
                            size_t x_stride, size_t tokens, float *y, size_t y_stride, bool add);
 
-// Softmax attention of one query over keys [0, count), online over an absolute grid of 64 positions:
+// Softmax attention of `queries` queries [queries][dim] over keys [0, count), online over an absolute grid of 64 positions:
 // s = dot(q,k)*scale; a new maximum rescales the 16 lane sums of weights and the output; weights and values join in order
-// of position. k and v are [count][dim], f32 or f16, widened exactly.
-typedef void lat_attend_fn(const float *q, const void *k, const void *v, size_t count, size_t dim, float scale, float *out);
+// of position. k and v are [count][dim], f32 or f16, widened exactly. out [queries][dim]; a query's output does not
+// depend on the others.
+typedef void lat_attend_fn(const float *q, size_t queries, const void *k, const void *v, size_t count, size_t dim,
+                           float scale, float *out);
 
 struct lat_kernels {
     const char *isa;

@@ -92,14 +92,17 @@ static void run_value_head(const struct lat_qwen35_step *s, const struct lat_qwe
     size_t dk = c->linear_key_head_dim, dv = c->linear_value_head_dim, nv = c->linear_num_value_heads;
     size_t width = lat_qwen35_conv_dim(c), keys = lat_qwen35_key_dim(c), key_head = key_head_of(c, head);
     float *state = part->sequence->layers[layer].delta + head * dk * dv;
+    for (size_t t = part->first; t < part->first + part->tokens; t++) { // the gates take the place of what they come from
+        float *beta = &w->d[t * nv + head], *decay = &w->d[(s->tokens + t) * nv + head];
+        gates(d, head, *decay, *beta, decay, beta);
+    }
     for (size_t column = 0; column < dv; column += SLICE_COLUMNS) {
         size_t count = dv - column < SLICE_COLUMNS ? dv - column : SLICE_COLUMNS;
         for (size_t t = part->first; t < part->first + part->tokens; t++) {
             const float *row = w->b + t * width;
-            float decay, beta;
-            gates(d, head, w->d[(s->tokens + t) * nv + head], w->d[t * nv + head], &decay, &beta);
             s->kernels->delta_step(state + column, dv, dk, count, row + key_head * dk, row + keys + key_head * dk,
-                                   row + 2 * keys + head * dv + column, decay, beta, w->e + (t * nv + head) * dv + column);
+                                   row + 2 * keys + head * dv + column, w->d[(s->tokens + t) * nv + head], w->d[t * nv + head],
+                                   w->e + (t * nv + head) * dv + column);
         }
     }
     for (size_t t = part->first; t < part->first + part->tokens; t++) {
