@@ -92,21 +92,24 @@ static void run_value_head(const struct lat_qwen35_step *s, const struct lat_qwe
     size_t dk = c->linear_key_head_dim, dv = c->linear_value_head_dim, nv = c->linear_num_value_heads;
     size_t width = lat_qwen35_conv_dim(c), keys = lat_qwen35_key_dim(c), key_head = key_head_of(c, head);
     float *state = part->sequence->layers[layer].delta + head * dk * dv;
+    for (size_t t = part->first; t < part->first + part->tokens; t++) { // the gates take the place of what they come from
+        float *beta = &w->d[t * nv + head], *decay = &w->d[(s->tokens + t) * nv + head];
+        gates(d, head, *decay, *beta, decay, beta);
+    }
     for (size_t column = 0; column < dv; column += SLICE_COLUMNS) {
         size_t count = dv - column < SLICE_COLUMNS ? dv - column : SLICE_COLUMNS;
         for (size_t t = part->first; t < part->first + part->tokens; t++) {
             const float *row = w->b + t * width;
-            float decay, beta;
-            gates(d, head, w->d[(s->tokens + t) * nv + head], w->d[t * nv + head], &decay, &beta);
             s->kernels->delta_step(state + column, dv, dk, count, row + key_head * dk, row + keys + key_head * dk,
-                                   row + 2 * keys + head * dv + column, decay, beta, w->e + (t * nv + head) * dv + column);
+                                   row + 2 * keys + head * dv + column, w->d[(s->tokens + t) * nv + head], w->d[t * nv + head],
+                                   w->e + (t * nv + head) * dv + column);
         }
     }
     for (size_t t = part->first; t < part->first + part->tokens; t++) {
         float *out = w->e + (t * nv + head) * dv;
         s->kernels->gated_norm(out, w->c + (t * nv + head) * dv, d->norm, c->rms_norm_eps, dv, out);
         if (lat_qwen35_prepares_pieces(s, dv))
-            lat_qwen35_prepare_piece(s, w->e, nv * dv, t, head * dv, dv);
+            lat_qwen35_prepare_piece(s, LAT_INPUT_LAYER, w->e, nv * dv, t, head * dv, dv);
     }
 }
 
@@ -133,17 +136,17 @@ void lat_qwen35_deltanet_run(const struct lat_qwen35_lane *lane, size_t layer)
     struct lat_qwen35_work *w = s->work;
     size_t nk = c->linear_num_key_heads, nv = c->linear_num_value_heads, dv = c->linear_value_head_dim;
     size_t threads = (size_t)lane->threads, thread = (size_t)lane->thread;
-    lat_qwen35_product(lane, &d->qkv, w->normed, s->tokens, w->a, lat_qwen35_conv_dim(c), NULL, false);
-    lat_qwen35_product(lane, &d->z, w->normed, s->tokens, w->c, nv * dv, NULL, false);
-    lat_qwen35_product(lane, &d->b, w->normed, s->tokens, w->d, nv, NULL, false);
-    lat_qwen35_product(lane, &d->a, w->normed, s->tokens, w->d + s->tokens * nv, nv, NULL, false);
+    lat_qwen35_product(lane, &d->qkv, LAT_INPUT_LAYER, w->normed, s->tokens, w->a, lat_qwen35_conv_dim(c), NULL, false);
+    lat_qwen35_product(lane, &d->z, LAT_INPUT_LAYER, w->normed, s->tokens, w->c, nv * dv, NULL, false);
+    lat_qwen35_product(lane, &d->b, LAT_INPUT_LAYER, w->normed, s->tokens, w->d, nv, NULL, false);
+    lat_qwen35_product(lane, &d->a, LAT_INPUT_LAYER, w->normed, s->tokens, w->d + s->tokens * nv, nv, NULL, false);
     lat_qwen35_barrier(lane);
     // A key head and its value heads stay with one thread, which keeps their states in its caches.
     for (size_t key_head = thread; key_head < nk; key_head += threads)
         run_key_head(s, layer, key_head);
     lat_qwen35_barrier(lane);
     if (!lat_qwen35_prepares_pieces(s, dv))
-        lat_qwen35_prepare(lane, w->e, d->out.cols, s->tokens);
-    lat_qwen35_product(lane, &d->out, w->e, s->tokens, w->hidden, c->hidden_size, NULL, true);
+        lat_qwen35_prepare(lane, LAT_INPUT_LAYER, w->e, d->out.cols, s->tokens);
+    lat_qwen35_product(lane, &d->out, LAT_INPUT_LAYER, w->e, s->tokens, w->hidden, c->hidden_size, NULL, true);
     lat_qwen35_barrier(lane);
 }

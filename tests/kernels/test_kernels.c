@@ -193,19 +193,21 @@ static void sequence_each(const struct lat_kernels *k, struct lat_rng *rng)
     const struct lat_kernels *s = &lat_kernels_scalar;
     for (int i = 0; i < 60; i++) {
         size_t dim = 1 + lat_rng_next(rng) % 90, count = 1 + lat_rng_next(rng) % 200, dk = 1 + lat_rng_next(rng) % 50;
-        float *q = malloc(dim * 4), *kv = malloc(2 * count * dim * 4), *want = malloc(dim * 4), *got = malloc(dim * 4);
-        fill(rng, q, dim, 3);
+        size_t queries = 1 + lat_rng_next(rng) % 6;
+        float *q = malloc(queries * dim * 4), *kv = malloc(2 * count * dim * 4);
+        float *want = malloc(queries * dim * 4), *got = malloc(queries * dim * 4);
+        fill(rng, q, queries * dim, 3);
         fill(rng, kv, 2 * count * dim, 3);
-        s->attend_f32(q, kv, kv + count * dim, count, dim, 0.3f, want);
-        k->attend_f32(q, kv, kv + count * dim, count, dim, 0.3f, got);
-        same_bits(k->isa, "attend", want, got, dim);
+        s->attend_f32(q, queries, kv, kv + count * dim, count, dim, 0.3f, want);
+        k->attend_f32(q, queries, kv, kv + count * dim, count, dim, 0.3f, got);
+        same_bits(k->isa, "attend", want, got, queries * dim);
         uint16_t *half = malloc(2 * count * dim * 2), *half_got = malloc(2 * count * dim * 2);
         s->narrow_f16(kv, 2 * count * dim, half);
         k->narrow_f16(kv, 2 * count * dim, half_got);
         assert_memory_equal(half, half_got, 2 * count * dim * 2);
-        s->attend_f16(q, half, half + count * dim, count, dim, 0.3f, want);
-        k->attend_f16(q, half, half + count * dim, count, dim, 0.3f, got);
-        same_bits(k->isa, "attend f16", want, got, dim);
+        s->attend_f16(q, queries, half, half + count * dim, count, dim, 0.3f, want);
+        k->attend_f16(q, queries, half, half + count * dim, count, dim, 0.3f, got);
+        same_bits(k->isa, "attend f16", want, got, queries * dim);
         free(half);
         free(half_got);
 
