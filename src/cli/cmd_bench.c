@@ -257,13 +257,13 @@ static struct lat_roof_peak peak_in_use(const struct bench *b)
 
 static void put_roof(struct table *t, const struct lat_roof_figures *f)
 {
-    put_number(t, "read_bytes_s", "", f->read_bytes_s);
+    put_whole(t, "read_bytes_s", (unsigned long long)f->read_bytes_s);
     put_whole(t, "read_buffer_bytes", f->buffer_bytes);
-    put_number(t, "f32_ops_s", "", f->f32.rate);
+    put_whole(t, "f32_ops_s", (unsigned long long)f->f32.rate);
     put_text(t, "f32_how", f->f32.how);
-    put_number(t, "int8_ops_s", "", f->int8.rate);
+    put_whole(t, "int8_ops_s", (unsigned long long)f->int8.rate);
     put_text(t, "int8_how", f->int8.how);
-    put_number(t, "tile_ops_s", "", f->tile.rate);
+    put_whole(t, "tile_ops_s", (unsigned long long)f->tile.rate);
     put_text(t, "tile_how", f->tile.how);
 }
 
@@ -281,9 +281,9 @@ static void fill(struct table *t, const struct bench *b)
     put_spread(t, "decode_tok_s", decode);
     put_spread(t, "ttft_s", spread_of(&b->first, 0));
     put_whole(t, "peak_rss_bytes", b->peak_rss);
-    put_number(t, "bytes_per_token", "", b->cost.bytes_per_token);
+    put_whole(t, "bytes_per_token", (unsigned long long)(b->cost.bytes_per_token + 0.5));
     put_spread(t, "bandwidth_share", scaled(decode, b->cost.bytes_per_token / roof->read_bytes_s));
-    put_number(t, "ops_per_token", "", b->cost.ops_per_token);
+    put_whole(t, "ops_per_token", (unsigned long long)(b->cost.ops_per_token + 0.5));
     put_spread(t, "op_share", scaled(prefill, peak.rate > 0 ? b->cost.ops_per_token / peak.rate : 0));
     put_text(t, "op_how", peak.how);
     put_roof(t, roof);

@@ -30,7 +30,7 @@ enum fill {
     FILL_SAME,    // bf16 or f32, all `size`
     FILL_DECAY,   // f32, log of 1 to 16 (A_log)
     FILL_STEP,    // bf16, the inverse softplus of 0.001 to 0.1 (dt_bias)
-    FILL_CODES,   // random bits
+    FILL_CODES,   // codes of `size` bits, all but the lowest, so that their mean is 0
     FILL_SCALE,   // bf16 in [3/4 size, 5/4 size]
     FILL_SHAPE,   // two I64: size and width
 };
@@ -100,8 +100,8 @@ static void matrix(struct shape *s, const char *name, size_t rows, size_t cols, 
         plain_matrix(s, name, rows, cols, limit_for(cols));
         return;
     }
-    double levels = (double)(1 << bits), spread = sqrt((levels * levels - 1) / 12); // of codes that are all as likely
-    s->tensors[s->count] = (struct tensor){ FILL_CODES, 0, 0 };
+    double levels = (double)(1 << bits), spread = sqrt((levels * levels - 1) / 12); // of codes that are as good as even
+    s->tensors[s->count] = (struct tensor){ FILL_CODES, bits, 0 };
     add(s, &(struct lat_st_spec){ .dtype = LAT_DTYPE_I32, .rank = 2, .shape = { rows, cols * (size_t)bits / 32 } },
         "%s.weight_packed", name);
     s->tensors[s->count] = (struct tensor){ FILL_SCALE, 1 / sqrt((double)cols) / spread, 0 };
@@ -204,6 +204,18 @@ static void fill_uniform(uint16_t *out, size_t count, float limit, struct lat_rn
     }
 }
 
+// Codes are unsigned with the middle standing for 0. The lowest has no opposite, and a mean below 0 would grow from layer
+// to layer; it becomes the middle. Works on all codes of a word at once: the addition reaches a code's top bit unless
+// its other bits are 0.
+static void fill_codes(uint64_t *out, size_t words, int bits, struct lat_rng *rng)
+{
+    const uint64_t top = bits == 4 ? 0x8888888888888888u : 0x8080808080808080u;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t codes = lat_rng_next(rng), zero = ~(((codes & ~top) + ~top) | codes) & top;
+        out[i] = codes | zero;
+    }
+}
+
 static double fill_value(const struct tensor *t, struct lat_rng *rng)
 {
     if (t->fill == FILL_DECAY)
@@ -231,8 +243,7 @@ static void fill_block(union block *b, const struct tensor *t, enum lat_dtype dt
     } else if (t->fill == FILL_UNIFORM)
         fill_uniform(b->halves, count, (float)t->size, rng);
     else if (t->fill == FILL_CODES)
-        for (size_t i = 0; i < (count + 1) / 2; i++)
-            b->random[i] = lat_rng_next(rng);
+        fill_codes(b->random, (count + 1) / 2, (int)t->size, rng);
     else if (dtype == LAT_DTYPE_F32)
         for (size_t i = 0; i < count; i++)
             b->floats[i] = (float)fill_value(t, rng);
@@ -302,6 +313,8 @@ static void add_quantization(struct lat_buf *out, const struct shape *s)
 
 static void add_node(struct lat_buf *out, const struct shape *s, const struct lat_json_node *n);
 
+static const char TIED[] = "tie_word_embeddings";
+
 static void add_members(struct lat_buf *out, const struct shape *s, const struct lat_json_node *object, bool root)
 {
     bool first = true;
@@ -311,13 +324,13 @@ static void add_members(struct lat_buf *out, const struct shape *s, const struct
             lat_buf_add_char(out, ',');
         lat_json_add_string(out, n->key, n->key_length);
         lat_buf_add_char(out, ':');
-        if (strcmp(n->key, "tie_word_embeddings") == 0)
+        if (n->key_length == sizeof TIED - 1 && memcmp(n->key, TIED, sizeof TIED - 1) == 0)
             lat_buf_add_text(out, keeps_tied(s) ? "true" : "false");
         else
             add_node(out, s, n);
     }
-    if (root && !lat_json_get(object, "tie_word_embeddings"))
-        lat_buf_addf(out, ",\"tie_word_embeddings\":%s", keeps_tied(s) ? "true" : "false");
+    if (root && !lat_json_get(object, TIED))
+        lat_buf_addf(out, ",\"%s\":%s", TIED, keeps_tied(s) ? "true" : "false");
     if (root) {
         lat_buf_add_char(out, ',');
         add_quantization(out, s);
@@ -372,10 +385,8 @@ static enum lat_status write_config(const struct shape *s, const struct lat_file
     return status;
 }
 
-static enum lat_status check(struct shape *s, const struct lat_json *doc, const char *path, struct lat_error *error)
+static enum lat_status check(const struct shape *s, const char *path, struct lat_error *error)
 {
-    if (lat_json_get(doc->root, "quantization_config"))
-        return lat_error_set(error, LAT_UNSUPPORTED, "%s: is quantised itself; --bits says what to make", path);
     if (s->config.moe)
         return lat_error_set(error, LAT_UNSUPPORTED, "%s: random weights are made for dense shapes only", path);
     if (s->config.attention_bias)
@@ -398,9 +409,11 @@ static enum lat_status source_open(struct source *src, const char *config_path, 
     lat_arena_init(&s->arena, 1 << 26);
     LAT_TRY(lat_file_map_open(&src->map, config_path, error));
     const char *text = src->map.bytes ? (const char *)src->map.bytes : "";
-    LAT_TRY(lat_qwen35_config_parse(&s->config, text, src->map.length, config_path, error));
     LAT_TRY(lat_json_parse(&src->doc, text, src->map.length, config_path, error));
-    LAT_TRY(check(s, &src->doc, config_path, error));
+    if (lat_json_get(src->doc.root, "quantization_config"))
+        return lat_error_set(error, LAT_UNSUPPORTED, "%s: is quantised itself; --bits says what to make", config_path);
+    LAT_TRY(lat_qwen35_config_parse(&s->config, text, src->map.length, config_path, error));
+    LAT_TRY(check(s, config_path, error));
     s->prefix = lat_json_get(src->doc.root, "text_config") ? "model.language_model." : "model.";
     return plan(s, error);
 }
