@@ -77,7 +77,7 @@ const char *lat_spdx_exception_find(const char *text, size_t length);
 // Deprecated identifiers, with their "+": "gpl-2.0+" gives license "GPL-2.0-or-later", exception NULL.
 bool lat_spdx_deprecated_find(const char *text, size_t length, const char **name, const char **license,
                               const char **exception);
-// The nearest known licence by edit distance, at most a third of the length away, or NULL.
+// The known licence that is the fewest edits away, or NULL when none is near.
 const char *lat_spdx_license_nearest(const char *text, size_t length);
 // True for licences of the GNU family (their use asks for more than a notice).
 bool lat_spdx_is_gnu(const char *license);

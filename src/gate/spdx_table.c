@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "gate/nearest.h"
 #include "gate/spdx.h"
 
 static const char *const licenses[] = {
@@ -31,7 +32,7 @@ static const char *const licenses[] = {
     "SPL-1.0", "SSH-short", "SSPL-1.0", "SunPro", "TCL", "TCP-wrappers", "TU-Berlin-1.0", "TU-Berlin-2.0", "UCL-1.0",
     "Unicode-3.0", "Unicode-DFS-2015", "Unicode-DFS-2016", "Unicode-TOU", "Unlicense", "UPL-1.0", "Vim", "W3C",
     "W3C-20150513", "Watcom-1.0", "WTFPL", "X11", "X11-distribute-modifications-variant", "Xerox", "XFree86-1.1", "xinetd",
-    "xpp", "Zend-2.0", "Zlib", "zlib-acknowledgement", "ZPL-2.0", "ZPL-2.1",
+    "xpp", "Zend-2.0", "Zlib", "zlib-acknowledgement", "ZPL-2.0", "ZPL-2.1", NULL,
 };
 
 static const char *const exceptions[] = {
@@ -73,7 +74,7 @@ static const char *const deprecated[][3] = {
     { "StandardML-NJ", "SMLNJ", NULL }, { "wxWindows", "GPL-2.0-or-later", "WxWindows-exception-3.1" },
 };
 
-enum { LICENSE_COUNT = sizeof licenses / sizeof licenses[0], EXCEPTION_COUNT = sizeof exceptions / sizeof exceptions[0],
+enum { LICENSE_COUNT = sizeof licenses / sizeof licenses[0] - 1, EXCEPTION_COUNT = sizeof exceptions / sizeof exceptions[0],
        DEPRECATED_COUNT = sizeof deprecated / sizeof deprecated[0] };
 
 static bool same(const char *name, const char *text, size_t length)
@@ -109,42 +110,14 @@ bool lat_spdx_deprecated_find(const char *text, size_t length, const char **name
     return false;
 }
 
-static unsigned char lower(char c) { return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); }
-
-// Edit distance of short texts; `row` has room for the second's length + 1.
-static size_t distance(const char *a, size_t la, const char *b, size_t lb, size_t *row)
-{
-    for (size_t j = 0; j <= lb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= la; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= lb; j++) {
-            size_t best = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[lb];
-}
-
 const char *lat_spdx_license_nearest(const char *text, size_t length)
 {
-    enum { LENGTH_MAX = 48 };
-    size_t row[LENGTH_MAX + 1], best = length / 3 + 1;
-    const char *nearest = NULL;
-    if (length > LENGTH_MAX)
+    char word[49];
+    if (length >= sizeof word)
         return NULL;
-    for (size_t i = 0; i < LICENSE_COUNT; i++) {
-        size_t d = distance(licenses[i], strlen(licenses[i]), text, length, row);
-        if (d < best) {
-            best = d;
-            nearest = licenses[i];
-        }
-    }
-    return nearest;
+    memcpy(word, text, length);
+    word[length] = 0;
+    return lat_nearest(word, licenses);
 }
 
 bool lat_spdx_is_gnu(const char *license)
