@@ -323,9 +323,13 @@ static enum lat_status find_bound(struct collector *c, const struct link *link, 
     for (size_t i = link->first; i < c->e->count; i++) {
         if (!(c->e->uses[i].how & LAT_LINK_OFFERED))
             continue;
+        char real[PATH_MAX];
         LAT_TRY(from_build(c, c->e->uses[i].path, path));
-        if (answers(path, soname))
-            return keep(c, path, strlen(path), out);
+        if (!answers(path, soname))
+            continue;
+        // The library itself, not the link to it that the linker read: that one comes with the headers.
+        const char *library = realpath(path, real) ? real : path;
+        return keep(c, library, strlen(library), out);
     }
     char option[300];
     snprintf(option, sizeof option, "-print-file-name=%.250s", soname);

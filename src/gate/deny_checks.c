@@ -85,9 +85,24 @@ static void find_unlicensed(const struct lat_dep *d, struct lat_deny_judge *judg
                   d->license_problem ? d->license_problem : "nothing says what it is");
 }
 
+// An allowed licence that is the tree's own is not allowed for nothing.
+static void mark_own(struct lat_deny_policy *policy)
+{
+    struct lat_spdx own;
+    const char *text = policy->tree_license;
+    if (!text || lat_spdx_parse(&own, text, strlen(text), NULL) != LAT_OK)
+        return;
+    for (size_t t = 0; t < own.term_count; t++)
+        for (size_t i = 0; i < policy->allow.count; i++)
+            if (lat_spdx_term_equal(&policy->allow.items[i].spdx.terms[0], &own.terms[t]))
+                policy->allow.items[i].used = true;
+    lat_spdx_release(&own);
+}
+
 enum lat_status lat_deny_check_licenses(const struct lat_inventory *inventory, struct lat_deny_policy *policy, struct lat_deny_judge *judge,
                                         struct lat_error *error)
 {
+    mark_own(policy);
     for (size_t i = 0; i < inventory->count; i++) {
         const struct lat_dep *d = &inventory->deps[i];
         struct lat_spdx spdx;

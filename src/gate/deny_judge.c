@@ -101,7 +101,7 @@ void lat_deny_find(struct lat_deny_judge *judge, unsigned check, enum lat_leg_st
 void lat_deny_judge_close(struct lat_deny_judge *judge)
 {
     const struct lat_yaml_node *w = judge->policy->waivers ? judge->policy->waivers->child : NULL;
-    const char *file = judge->policy->doc.name;
+    const char *file = judge->file;
     if (judge->checks != LAT_DENY_ALL)
         return;
     for (size_t i = 0; w && i < LAT_DENY_WAIVERS_MAX; w = w->next, i++) {

@@ -25,6 +25,7 @@ enum { LAT_DENY_WAIVERS_MAX = 512 };
 struct lat_deny_judge {
     struct lat_leg_result *result;
     const struct lat_policy *policy;
+    const char *file; // the policy's, for places
     int64_t now;     // seconds since 1970
     unsigned checks; // LAT_DENY_* that were asked for; findings of others are dropped
     unsigned failed; // checks with a failure
