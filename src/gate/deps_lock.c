@@ -52,6 +52,8 @@ static void add_component(struct lat_buf *out, const struct lat_dep *d)
     lat_buf_add_text(out, "  - name: ");
     add_quoted(out, d->name);
     lat_buf_addf(out, "\n    origin: %s\n", lat_dep_origin_name(d->origin));
+    if (d->platform)
+        lat_buf_add_text(out, "    platform: true\n");
     add_text(out, "path", d->path);
     add_text(out, "version", d->version);
     lat_buf_add_text(out, "    linkage: [");
@@ -151,7 +153,7 @@ static enum lat_status read_origin(struct reader *r, node *n, enum lat_dep_origi
 static enum lat_status read_component(struct reader *r, node *n)
 {
     static const char *const known[] = { "name", "origin", "path", "version", "linkage", "sonames", "license", "license_files",
-                                         "tree_sha256", "git", "archive", "revision", "digest", "packages", "used_by", NULL };
+                                         "tree_sha256", "git", "archive", "revision", "digest", "packages", "used_by", "platform", NULL };
     struct lat_yaml *doc = &r->lock->doc;
     const char *name = NULL, *path = NULL;
     enum lat_dep_origin origin = LAT_DEP_SYSTEM;
@@ -173,6 +175,7 @@ static enum lat_status read_component(struct reader *r, node *n)
     LAT_TRY(lat_yaml_read_text(doc, n, "digest", &d->digest, r->error));
     d->is_git = lat_yaml_get(n, "git") != NULL;
     LAT_TRY(lat_yaml_read_text(doc, n, d->is_git ? "git" : "archive", &d->url, r->error));
+    LAT_TRY(lat_yaml_read_bool(doc, n, "platform", &d->platform, r->error));
     LAT_TRY(read_linkage(r, n, &d->linkage));
     LAT_TRY(read_files(r, n, d));
     LAT_TRY(read_list(r, n, "sonames", &d->sonames));
@@ -258,31 +261,32 @@ static bool holds(const struct lat_dep_texts *texts, const char *text)
     return false;
 }
 
-static void compare_linkage(const struct comparison *c)
+static void say_linkage(const struct comparison *c, const char *format_head, const char *what, const char *format_tail)
 {
     struct lat_deny_place place = { c->name, c->was->line, c->now->name };
+    enum lat_leg_state state = c->now->platform ? LAT_LEG_INFO : LAT_LEG_FAIL;
+    lat_deny_find(c->judge, LAT_DENY_INTEGRITY, state, "D606", place, c->now->platform ? NULL : relock_fix, "'%s' %s%s%s (target '%s')", c->now->name,
+                  format_head, what, format_tail, c->now->targets.count ? c->now->targets.items[0] : "?");
+}
+
+static void compare_linkage(const struct comparison *c)
+{
     unsigned added = c->now->linkage & ~c->was->linkage, gone = c->was->linkage & ~c->now->linkage;
     struct lat_buf bits;
     lat_buf_init(&bits, 200);
-    if (added) {
-        lat_link_print(&bits, added);
-        lat_deny_find(c->judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D606", place, relock_fix, "'%s' gets in by a way that is not locked: %s (by target '%s')",
-                      c->now->name, bits.failed ? "?" : bits.bytes, c->now->targets.count ? c->now->targets.items[0] : "?");
-    }
+    lat_link_print(&bits, added);
+    if (added)
+        say_linkage(c, "gets in by a way that is not locked: ", bits.failed ? "?" : bits.bytes, "");
     lat_buf_clear(&bits);
-    if (gone) {
-        lat_link_print(&bits, gone);
-        lat_deny_find(c->judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D606", place, relock_fix, "'%s' does not get in by %s any more, as it is locked",
-                      c->now->name, bits.failed ? "?" : bits.bytes);
-    }
+    lat_link_print(&bits, gone);
+    if (gone)
+        say_linkage(c, "does not get in by ", bits.failed ? "?" : bits.bytes, " any more, as it is locked");
     for (size_t i = 0; i < c->now->sonames.count; i++)
         if (!holds(&c->was->sonames, c->now->sonames.items[i]))
-            lat_deny_find(c->judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D606", place, relock_fix, "something is bound to %s of '%s', which is not locked",
-                          c->now->sonames.items[i], c->now->name);
+            say_linkage(c, "is bound by the name ", c->now->sonames.items[i], ", which is not locked");
     for (size_t i = 0; i < c->was->sonames.count; i++)
         if (!holds(&c->now->sonames, c->was->sonames.items[i]))
-            lat_deny_find(c->judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D606", place, relock_fix, "nothing is bound to %s of '%s' any more, as it is locked",
-                          c->was->sonames.items[i], c->now->name);
+            say_linkage(c, "is not bound by the name ", c->was->sonames.items[i], " any more, as it is locked");
     lat_buf_release(&bits);
 }
 
@@ -299,7 +303,7 @@ static void compare_one(const struct comparison *c)
     const struct lat_dep *was = c->was, *now = c->now;
     bool exact = now->origin == LAT_DEP_VENDORED || now->origin == LAT_DEP_FETCHED || now->origin == LAT_DEP_SUBMODULE;
     compare_text(c, exact, "D601", "the version", was->version, now->version);
-    compare_text(c, true, "D601", "the licence", was->license, now->license ? now->license : "NOASSERTION");
+    compare_text(c, !now->platform, "D601", "the licence", was->license, now->license ? now->license : "NOASSERTION");
     compare_text(c, true, "D601", "the digest of the folder", was->tree_hash, now->tree_hash);
     compare_text(c, true, "D601", "the address", was->url, now->url);
     compare_text(c, true, "D601", "the revision", was->revision, now->revision);
@@ -318,7 +322,7 @@ static void find_unknown(const struct lat_dep *d, const char *name, struct lat_d
     struct lat_buf how;
     lat_buf_init(&how, 200);
     lat_link_print(&how, d->linkage);
-    lat_deny_find(judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D601", place, relock_fix,
+    lat_deny_find(judge, LAT_DENY_INTEGRITY, d->platform ? LAT_LEG_INFO : LAT_LEG_FAIL, "D601", place, relock_fix,
                   "component '%s'%s%s (%s) is not in %s: %s, used by target '%s'; nobody has looked at it", d->name, d->version ? " " : "",
                   d->version ? d->version : "", lat_dep_origin_name(d->origin), name, how.failed ? "?" : how.bytes,
                   d->targets.count ? d->targets.items[0] : "none");
@@ -339,7 +343,7 @@ void lat_deps_lock_compare(const struct lat_deps_lock *lock, const struct lat_in
         const struct lat_dep *d = &lock->inventory.deps[i];
         struct lat_deny_place place = { name, d->line, d->name };
         if (!lat_inventory_find(now, d->name, d->origin, d->path))
-            lat_deny_find(judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D607", place, relock_fix,
+            lat_deny_find(judge, LAT_DENY_INTEGRITY, d->platform ? LAT_LEG_INFO : LAT_LEG_FAIL, "D607", place, relock_fix,
                           "component '%s' (%s) is locked, and nothing uses it any more", d->name, lat_dep_origin_name(d->origin));
     }
 }

@@ -9,6 +9,7 @@
 //                                  written for the reader and compared as information only: the distribution repairs
 //                                  its packages under the same soname, and a security update must not turn a gate red.
 //                                  A changed licence, a new soname or a new way of linking does.
+//   system, named as platform      nothing: gate.yaml says that they may be used in any way. Differences are information.
 #ifndef LAT_GATE_DEPS_LOCK_H
 #define LAT_GATE_DEPS_LOCK_H
 
