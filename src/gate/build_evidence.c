@@ -79,7 +79,30 @@ static enum lat_status run_tool(struct collector *c, const char *const *argv, co
     return status;
 }
 
-static enum lat_status configure(struct collector *c, const char *folder)
+// What a folder was configured with, in a file beside it. Ninja brings a folder up to date by itself; only other
+// arguments ask for CMake.
+static bool note_is(const char *note, const struct lat_buf *wanted)
+{
+    struct lat_file_map map;
+    if (lat_file_map_open(&map, note, NULL) != LAT_OK)
+        return false;
+    bool same = map.length == wanted->length && (map.length == 0 || memcmp(map.bytes, wanted->bytes, map.length) == 0);
+    lat_file_map_close(&map);
+    return same;
+}
+
+static enum lat_status write_note(const char *note, const struct lat_buf *text, struct lat_error *error)
+{
+    struct lat_file_out out;
+    LAT_TRY(lat_file_out_open(&out, note, error));
+    enum lat_status status = lat_file_out_write(&out, 0, text->bytes, text->length, error);
+    if (status == LAT_OK)
+        return lat_file_out_commit(&out, error);
+    lat_file_out_abort(&out);
+    return status;
+}
+
+static enum lat_status run_cmake(struct collector *c, const char *folder)
 {
     const char *argv[128] = { "cmake", "-S", c->options->root, "-B", folder, "-G", "Ninja" };
     struct lat_spawn_result result;
@@ -92,6 +115,27 @@ static enum lat_status configure(struct collector *c, const char *folder)
     LAT_TRY(run_tool(c, argv, c->options->root, true, &result, "cmake"));
     lat_spawn_result_release(&result);
     return LAT_OK;
+}
+
+static enum lat_status configure(struct collector *c, const char *folder)
+{
+    struct lat_buf arguments;
+    char note[PATH_MAX + 8], ninja[PATH_MAX + 16];
+    snprintf(note, sizeof note, "%s.args", folder);
+    snprintf(ninja, sizeof ninja, "%s/build.ninja", folder);
+    lat_buf_init(&arguments, 1 << 20);
+    lat_buf_add_text(&arguments, c->options->root);
+    for (size_t i = 0; i < c->options->configure.count; i++)
+        lat_buf_addf(&arguments, "\n%s", c->options->configure.items[i]);
+    enum lat_status status = arguments.failed ? lat_error_memory(c->error, "arguments of cmake") : LAT_OK;
+    if (status == LAT_OK && !(lat_file_exists(ninja) && note_is(note, &arguments))) {
+        unlink(note);
+        status = run_cmake(c, folder);
+        if (status == LAT_OK)
+            status = write_note(note, &arguments, c->error);
+    }
+    lat_buf_release(&arguments);
+    return status;
 }
 
 static enum lat_status resolve(struct collector *c, const char *path, const char **out)
