@@ -74,7 +74,6 @@ static void add_component(struct lat_buf *out, const struct lat_dep *d)
     add_text(out, "revision", d->revision);
     add_text(out, "digest", d->digest);
     add_texts(out, "packages", &d->packages);
-    add_texts(out, "used_by", &d->targets);
 }
 
 void lat_deps_lock_write(struct lat_buf *out, const struct lat_inventory *inventory)
@@ -153,7 +152,7 @@ static enum lat_status read_origin(struct reader *r, node *n, enum lat_dep_origi
 static enum lat_status read_component(struct reader *r, node *n)
 {
     static const char *const known[] = { "name", "origin", "path", "version", "linkage", "sonames", "license", "license_files",
-                                         "tree_sha256", "git", "archive", "revision", "digest", "packages", "used_by", "platform", NULL };
+                                         "tree_sha256", "git", "archive", "revision", "digest", "packages", "platform", NULL };
     struct lat_yaml *doc = &r->lock->doc;
     const char *name = NULL, *path = NULL;
     enum lat_dep_origin origin = LAT_DEP_SYSTEM;
@@ -179,8 +178,7 @@ static enum lat_status read_component(struct reader *r, node *n)
     LAT_TRY(read_linkage(r, n, &d->linkage));
     LAT_TRY(read_files(r, n, d));
     LAT_TRY(read_list(r, n, "sonames", &d->sonames));
-    LAT_TRY(read_list(r, n, "packages", &d->packages));
-    return read_list(r, n, "used_by", &d->targets);
+    return read_list(r, n, "packages", &d->packages);
 }
 
 static enum lat_status read_document(struct reader *r)

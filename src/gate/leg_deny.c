@@ -155,9 +155,12 @@ static void add_details(struct session *s)
             json_object_set_new(states, checks[i].name, json_string(s->judge.failed & checks[i].bit ? "FAIL" : "PASS"));
     for (size_t i = 0; i < s->inv.count; i++) {
         const struct lat_dep *d = &s->inv.deps[i];
-        json_array_append_new(components, json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:b}", "name", d->name, "origin", lat_dep_origin_name(d->origin),
+        json_t *users = json_array();
+        for (size_t k = 0; k < d->targets.count; k++)
+            json_array_append_new(users, json_string(d->targets.items[k]));
+        json_array_append_new(components, json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:b, s:o}", "name", d->name, "origin", lat_dep_origin_name(d->origin),
                                                     "version", d->version, "license", d->license, "linkage", joined(&text, d), "platform",
-                                                    (int)d->platform));
+                                                    (int)d->platform, "used_by", users));
     }
     lat_buf_release(&text);
     json_object_set_new(details, "checks", states);

@@ -44,7 +44,7 @@ static const char *const exceptions[] = {
     "GPL-3.0-linking-source-exception", "GPL-CC-1.0", "gnu-javamail-exception", "i2p-gpl-java-exception",
     "LGPL-3.0-linking-exception", "Libtool-exception", "Linux-syscall-note", "LLGPL", "LLVM-exception", "LZMA-exception",
     "mif-exception", "Nokia-Qt-exception-1.1", "OCaml-LGPL-linking-exception", "OpenJDK-assembly-exception-1.0",
-    "openvpn-openssl-exception", "PS-or-PDF-font-exception-20170817", "Qt-GPL-exception-1.0", "Qt-LGPL-exception-1.1",
+    "openvpn-openssl-exception", "PCRE2-exception", "PS-or-PDF-font-exception-20170817", "Qt-GPL-exception-1.0", "Qt-LGPL-exception-1.1",
     "Qwt-exception-1.0", "SANE-exception", "Swift-exception", "Texinfo-exception", "u-boot-exception-2.0",
     "Universal-FOSS-exception-1.0", "vsftpd-openssl-exception", "WxWindows-exception-3.1", "x11vnc-openssl-exception",
 };

@@ -169,7 +169,7 @@ static enum lat_status add_staged(struct lat_tree_files *files, const char *root
 {
     for (const char *row = rows->bytes; row < rows->bytes + rows->length; row += strlen(row) + 1) {
         const char *tab = strchr(row, '\t');
-        if (!tab || tab - row < 50)
+        if (!tab || tab - row < 49)
             return lat_error_set(error, LAT_FORMAT, "git ls-files: a row without its columns");
         bool submodule = strncmp(row, "160000 ", 7) == 0;
         LAT_TRY(add_present(files, root, skip, tab + 1, submodule ? row + 7 : NULL, error));

@@ -446,6 +446,58 @@ static void test_cannot_look(void **state)
     expect(POLICY "    build: built\n", LAT_LEG_ERROR, "D615", "no build.ninja there");
 }
 
+static void git(const char *a, const char *b, const char *c, const char *d)
+{
+    const char *const argv[] = { "git", a, b, c, d, NULL };
+    struct lat_spawn_result r;
+    struct lat_error error = { 0 };
+    if (lat_spawn_run(&r, &(struct lat_spawn_options){ .argv = argv, .directory = root, .merge = true }, &error) != LAT_OK)
+        fail_msg("%s", error.text);
+    if (!lat_spawn_ok(&r))
+        fail_msg("git %s: %s", a, r.out.bytes);
+    lat_spawn_result_release(&r);
+}
+
+// In a work tree: what git ignores is not looked at, unless the build uses it; submodules are components.
+static void test_git(void **state)
+{
+    (void)state;
+    open_project();
+    write_text(".gitignore", ".gate\n*.out\nsrc/secret.h\n");
+    git("init", "-q", NULL, NULL);
+    git("add", "-A", NULL, NULL);
+    write_text("src/a.out", "\177ELF");
+    write_text("src/line\nbreak.c", "int x;\n"); // not tracked, and looked at
+    expect(POLICY, LAT_LEG_PASS, "", "");
+    write_text("src/line\nbreak.c", "// SPDX-License-Identifier: ISC\nint x;\n");
+    expect(POLICY, LAT_LEG_FAIL, "D618", "the file says ISC");
+    write_text("src/line\nbreak.c", "int x;\n");
+    write_text("src/secret.h", "#define X 1\n");
+    write_text("src/app.c", "// SPDX-License-Identifier: Apache-2.0\n#include <jansson.h>\n#include \"secret.h\"\n"
+                            "int mini(void);\nint main(void) { json_decref(json_integer(mini())); return 0; }\n");
+    expect(POLICY, LAT_LEG_FAIL, "D618", "which git ignores: nobody can review it");
+    write_text("src/app.c", project[1].text);
+    // a repository inside the repository
+    write_text("lib/.git/HEAD", "ref: refs/heads/main\n");
+    write_text("lib/.git/config", "[core]\nrepositoryformatversion = 0\n");
+    write_text("lib/.git/objects/x", "");
+    write_text("lib/.git/refs/x", "");
+    write_text("lib/x.c", "// SPDX-License-Identifier: GPL-3.0\n");
+    expect(POLICY, LAT_LEG_FAIL, "D618", "the file says GPL-3.0-only");
+    remove_file("lib/x.c");
+    write_text(".gitmodules", "[submodule \"s\"]\n\tpath = lib\n\turl = https://h.example/org/s\n");
+    git("update-index", "--add", "--cacheinfo", "160000,0123456789abcdef0123456789abcdef01234567,lib");
+    expect(POLICY, LAT_LEG_FAIL, "D618", "a git submodule (commit 0123456789ab) that is not declared");
+    static const char declared[] = HEAD LICENSES VENDORED "      - {name: s, path: lib, license: MIT, license_files: [LICENSE]}\n" TREE;
+    expect_of(declared, LAT_DENY_SOURCES, LAT_LEG_FAIL, "D614", "'s' comes from https://h.example/org/s, which is no allowed origin");
+    expect_of(declared, LAT_DENY_LICENSES, LAT_LEG_PASS, "", "");
+    char path[256];
+    full_path(path, sizeof path, ".git");
+    remove_all(path);
+    full_path(path, sizeof path, "lib");
+    remove_all(path);
+}
+
 static int open_group(void **state)
 {
     (void)state;
@@ -453,8 +505,8 @@ static int open_group(void **state)
     struct lat_leg_result r;
     struct lat_file_map map;
     char path[128];
-    static const char *const tools[] = { "dpkg-query", "cmake", "ninja", "cc" };
-    for (size_t i = 0; i < 4; i++)
+    static const char *const tools[] = { "dpkg-query", "cmake", "ninja", "cc", "git" };
+    for (size_t i = 0; i < 5; i++)
         if (!lat_spawn_find(tools[i], program, sizeof program)) {
             print_message("%s is not here\n", tools[i]);
             exit(77);
@@ -489,7 +541,7 @@ int main(void)
         cmocka_unit_test(test_clean),     cmocka_unit_test(test_no_lock),   cmocka_unit_test(test_gpl_file),  cmocka_unit_test(test_undeclared),
         cmocka_unit_test(test_programs),  cmocka_unit_test(test_vendored_change), cmocka_unit_test(test_linkage), cmocka_unit_test(test_fetched),
         cmocka_unit_test(test_duplicate), cmocka_unit_test(test_bans),      cmocka_unit_test(test_licenses),  cmocka_unit_test(test_waivers),
-        cmocka_unit_test(test_cannot_look),
+        cmocka_unit_test(test_cannot_look), cmocka_unit_test(test_git),
     };
     return cmocka_run_group_tests(tests, open_group, close_group);
 }
