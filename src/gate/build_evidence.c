@@ -50,7 +50,27 @@ static enum lat_status add_use(struct collector *c, const struct lat_evidence_us
     return LAT_OK;
 }
 
-// Runs a tool in `directory`; LAT_FAILED with its last line when it does not succeed.
+// The first error that a compiler or CMake speaks of, else the last line; as one line.
+static void complaint(const struct lat_buf *said, char *out, size_t size)
+{
+    size_t n = said->length, used = 0;
+    while (n && said->bytes[n - 1] == '\n')
+        n--;
+    size_t at = n;
+    const char *cmake = strstr(said->bytes, "CMake Error"), *compiler = strstr(said->bytes, "error: ");
+    if (cmake || compiler)
+        at = (size_t)((cmake ? cmake : compiler) - said->bytes);
+    while (at && !cmake && said->bytes[at - 1] != '\n')
+        at--;
+    for (; at < n && used < size - 1 && (cmake || said->bytes[at] != '\n'); at++) {
+        char c = said->bytes[at] == '\n' ? ' ' : said->bytes[at];
+        if (c != ' ' || (used && out[used - 1] != ' '))
+            out[used++] = c;
+    }
+    out[used] = 0;
+}
+
+// Runs a tool in `directory`; LAT_FAILED with what it complained of when it does not succeed.
 static enum lat_status run_tool(struct collector *c, const char *const *argv, const char *directory, bool merge,
                                 struct lat_spawn_result *result, const char *what)
 {
@@ -60,21 +80,9 @@ static enum lat_status run_tool(struct collector *c, const char *const *argv, co
     LAT_TRY(lat_spawn_run(result, &options, c->error));
     if (lat_spawn_ok(result) && !result->out_cut)
         return LAT_OK;
-    const struct lat_buf *said = merge || !result->err.length ? &result->out : &result->err;
-    size_t n = said->length;
-    while (n && said->bytes[n - 1] == '\n')
-        n--;
-    size_t from = n;
-    while (from && said->bytes[from - 1] != '\n')
-        from--;
-    // A compiler's message says more than the builder's last line.
-    const char *complaint = strstr(said->bytes, "error: ");
-    size_t at = complaint ? (size_t)(complaint - said->bytes) : from;
-    while (complaint && at && said->bytes[at - 1] != '\n')
-        at--;
-    const char *line = said->bytes + (complaint ? at : from);
-    enum lat_status status = lat_error_set(c->error, LAT_FAILED, "%s: %s: %.*s", what, result->timed_out ? "out of time" : "failed",
-                                           (int)strcspn(line, "\n"), line);
+    char said[300];
+    complaint(merge || !result->err.length ? &result->out : &result->err, said, sizeof said);
+    enum lat_status status = lat_error_set(c->error, LAT_FAILED, "%s: %s: %s", what, result->timed_out ? "out of time" : "failed", said);
     lat_spawn_result_release(result);
     return status;
 }
@@ -464,7 +472,8 @@ static enum lat_status read_links(struct collector *c)
     size_t length = from ? result.out.length - (size_t)(from - result.out.bytes) : 0;
     enum lat_status status = lat_json_parse(&doc, from ? from : "", length, "ninja -t compdb", c->error);
     if (status == LAT_OK) {
-        for (const struct lat_json_node *n = doc.root->kind == LAT_JSON_ARRAY ? doc.root->u.child : NULL; status == LAT_OK && n; n = n->next)
+        const struct lat_json_node *n = doc.root->kind == LAT_JSON_ARRAY ? doc.root->u.child : NULL;
+        for (; status == LAT_OK && n; n = n->next)
             status = look_at_edge(c, n, product, depfile);
         lat_json_release(&doc);
     }

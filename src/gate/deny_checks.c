@@ -63,8 +63,10 @@ static void refuse(const struct lat_dep *d, const struct lat_spdx *spdx, size_t 
         lat_buf_add_text(&part, d->license);
     lat_link_print(&how, d->linkage);
     lat_deny_find(judge, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D610", place_of(d),
-                  "replace the component, or allow the licence: under 'licenses: allow' for all, under 'licenses: exceptions' for this one with a reason",
-                  "'%s' is under '%s' (%s), and of that '%s' is not allowed here (%s)", d->name, d->license, d->license_from ? d->license_from : "?",
+                  "replace the component, or allow the licence: under 'licenses: allow' for all, under 'licenses: exceptions' for "
+                  "this one with a reason",
+                  "'%s' is under '%s' (%s), and of that '%s' is not allowed here (%s)", d->name, d->license,
+                  d->license_from ? d->license_from : "?",
                   part.failed ? "?" : part.bytes, how.failed ? "?" : how.bytes);
     lat_buf_release(&part);
     lat_buf_release(&how);
@@ -74,10 +76,12 @@ static void find_unlicensed(const struct lat_dep *d, struct lat_deny_judge *judg
 {
     char fix[900];
     if (d->origin == LAT_DEP_SYSTEM && d->license_file_count)
-        snprintf(fix, sizeof fix, "read %s; then, under 'licenses: clarify': {name: %s, license: <SPDX>, reason: <why>, files: [{path: %s, sha256: %s}]}",
+        snprintf(fix, sizeof fix, "read %s; then, under 'licenses: clarify': {name: %s, license: <SPDX>, reason: <why>, files: "
+                                  "[{path: %s, sha256: %s}]}",
                  d->license_files[0].path, d->name, d->license_files[0].path, d->license_files[0].sha256);
     else if (d->origin == LAT_DEP_FETCHED && (d->revision || d->digest))
-        snprintf(fix, sizeof fix, "read its licence; then, under 'licenses: clarify': {name: %s, license: <SPDX>, reason: <why>, revision: %s}", d->name,
+        snprintf(fix, sizeof fix, "read its licence; then, under 'licenses: clarify': {name: %s, license: <SPDX>, reason: <why>, "
+                                  "revision: %s}", d->name,
                  d->is_git ? d->revision : d->digest);
     else
         snprintf(fix, sizeof fix, "name 'license' and 'license_files' where it is declared");
@@ -125,7 +129,8 @@ enum lat_status lat_deny_check_licenses(const struct lat_inventory *inventory, s
             if (verdict.chosen >> t & 1)
                 (void)allows(&allowance, &spdx.terms[t], true);
         if (status == LAT_OK && spdx.kind != LAT_SPDX_EXPRESSION)
-            lat_deny_find(judge, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D601", place_of(d), "name its licence", "'%s' says %s: that is no licence", d->name,
+            lat_deny_find(judge, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D601", place_of(d), "name its licence",
+                          "'%s' says %s: that is no licence", d->name,
                           d->license);
         else if (status == LAT_OK && !verdict.satisfied)
             refuse(d, &spdx, verdict.offending, judge);
@@ -162,7 +167,8 @@ static void check_ban(const struct lat_dep *d, const struct lat_deny_ban *b, str
         snprintf(fix, sizeof fix, "do without it");
     lat_buf_init(&how, 200);
     lat_link_print(&how, linkage);
-    lat_deny_find(judge, LAT_DENY_BANS, LAT_LEG_FAIL, "D611", place_of(d), fix, "'%s'%s%s is banned (gate.yaml:%zu: %s), and target '%s' uses it: %s", d->name,
+    lat_deny_find(judge, LAT_DENY_BANS, LAT_LEG_FAIL, "D611", place_of(d), fix,
+                  "'%s'%s%s is banned (gate.yaml:%zu: %s), and target '%s' uses it: %s", d->name,
                   d->version ? " " : "", d->version ? d->version : "", b->line, b->reason, user, how.failed ? "?" : how.bytes);
     lat_buf_release(&how);
 }
@@ -188,7 +194,8 @@ static void check_duplicates(const struct lat_inventory *inventory, enum lat_leg
             const char *a = d->sonames.items[k], *b = k + 1 < d->sonames.count ? d->sonames.items[k + 1] : NULL;
             const char *end = strstr(a, ".so");
             if (!d->platform && b && end && strncmp(a, b, (size_t)(end - a) + 3) == 0 && differs(a, b))
-                lat_deny_find(judge, LAT_DENY_BANS, state, "D612", place_of(d), fix, "'%s' is there in two versions: %s and %s", d->name, a, b);
+                lat_deny_find(judge, LAT_DENY_BANS, state, "D612", place_of(d), fix, "'%s' is there in two versions: %s and %s",
+                              d->name, a, b);
         }
     }
 }
@@ -232,7 +239,8 @@ static void check_pin(const struct lat_dep *d, struct lat_deny_judge *judge)
                       d->revision ? d->revision : "(nothing)");
     else if (!d->is_git && !lat_fetch_hash_is_exact(d->digest))
         lat_deny_find(judge, LAT_DENY_SOURCES, LAT_LEG_FAIL, "D613", place_of(d),
-                      d->origin == LAT_DEP_VENDORED ? "name the archive's 'sha256'" : "name its digest: URL_HASH (or EXPECTED_HASH) SHA256=<64 hex>",
+                      d->origin == LAT_DEP_VENDORED ? "name the archive's 'sha256'" :
+                      "name its digest: URL_HASH (or EXPECTED_HASH) SHA256=<64 hex>",
                       "'%s' comes from %s, and no digest of SHA-256 or better says which", d->name, d->url);
 }
 

@@ -108,7 +108,8 @@ void lat_deny_judge_close(struct lat_deny_judge *judge)
         if (!is_ours(judge, w))
             continue;
         if (is_expired(judge, w))
-            lat_leg_find(judge->result, LAT_LEG_FAIL, "W701", file, w->line, "repair what it covers, or have its owner renew it with a reason",
+            lat_leg_find(judge->result, LAT_LEG_FAIL, "W701", file, w->line,
+                         "repair what it covers, or have its owner renew it with a reason",
                          "the waiver ended on %s (%s)", member(w, "until"), member(w, "owner"));
         else if (judge->matched[i] == 0)
             lat_leg_find(judge->result, LAT_LEG_FAIL, "W701", file, w->line, "remove it", "the waiver covers no finding (%s)",

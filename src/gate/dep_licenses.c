@@ -50,7 +50,8 @@ static enum lat_status take_expression(struct licenser *l, struct lat_dep *d, co
     if (status == LAT_MEMORY)
         return lat_error_memory(l->error, "licences");
     if (status != LAT_OK) {
-        lat_deny_find(l->o->judge, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D602", place, "write a licence expression of SPDX identifiers", "%s: %s",
+        lat_deny_find(l->o->judge, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D602", place,
+                      "write a licence expression of SPDX identifiers", "%s: %s",
                       d->name, why.text);
         d->license_problem = "the expression in gate.yaml cannot be read";
         return LAT_OK;
@@ -93,7 +94,8 @@ static enum lat_status check_texts(struct licenser *l, struct lat_dep *d, const 
         enum lat_status status = digest(l, f->path, hex);
         place.line = f->line;
         if (status == LAT_NOT_FOUND) {
-            lat_deny_find(l->o->judge, LAT_DENY_LICENSES | LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D616", place, "correct the path, or remove the clarification",
+            lat_deny_find(l->o->judge, LAT_DENY_LICENSES | LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D616", place,
+                          "correct the path, or remove the clarification",
                           "the clarification of '%s' rests on %s, which is not there", d->name, f->path);
             *holds = false;
             continue;
@@ -112,7 +114,8 @@ static enum lat_status check_texts(struct licenser *l, struct lat_dep *d, const 
         place.line = c->line;
         lat_deny_find(l->o->judge, LAT_DENY_LICENSES | LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D616", place,
                       "read its licence again; if it is still right, put the new revision there",
-                      "the clarification of '%s' was made for revision %.80s, the tree pins %.80s", d->name, c->revision, pin ? pin : "none");
+                      "the clarification of '%s' was made for revision %.80s, the tree pins %.80s", d->name, c->revision,
+                      pin ? pin : "none");
         *holds = false;
     }
     return LAT_OK;
@@ -229,7 +232,8 @@ static enum lat_status look_up(struct licenser *l, struct lat_dep *d)
     return LAT_OK;
 }
 
-enum lat_status lat_inventory_licenses(struct lat_inventory *inventory, const struct lat_inventory_options *options, struct lat_error *error)
+enum lat_status lat_inventory_licenses(struct lat_inventory *inventory, const struct lat_inventory_options *options,
+                                       struct lat_error *error)
 {
     struct licenser l = { inventory, options, error };
     for (size_t i = 0; i < inventory->count; i++)

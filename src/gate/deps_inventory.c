@@ -224,7 +224,8 @@ static enum lat_status assemble_system(struct maker *m)
     enum lat_status asked = status == LAT_OK ? lat_deb_find(files, count, &m->inv->arena, &why) : status;
     if (asked == LAT_UNAVAILABLE && count) {
         struct lat_deny_place place = { 0 };
-        lat_deny_find(m->o->judge, LAT_DENY_ALL, LAT_LEG_ERROR, "D615", place, "run the leg on Debian or its kin, or name what is used under 'provided'",
+        lat_deny_find(m->o->judge, LAT_DENY_ALL, LAT_LEG_ERROR, "D615", place,
+                      "run the leg on Debian or its kin, or name what is used under 'provided'",
                       "whose files the build uses cannot be told: %s", why.text);
     } else if (asked != LAT_OK && status == LAT_OK) {
         status = asked;
@@ -273,7 +274,8 @@ static enum lat_status assemble_vendored(struct maker *m)
         if (there)
             LAT_TRY(keep(m, hex, &d->tree_hash));
         else
-            lat_deny_find(m->o->judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D607", place, "remove its entry, and write the lock anew: lattice-gate deny lock",
+            lat_deny_find(m->o->judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D607", place,
+                          "remove its entry, and write the lock anew: lattice-gate deny lock",
                           "component '%s' is declared at '%s', and there is no such folder", v->name, v->path);
     }
     return LAT_OK;
@@ -298,7 +300,8 @@ static enum lat_status submodule_value(struct maker *m, const char *path, const 
                 name = row;
                 name_length = (size_t)(dot - row);
             }
-            if (round == 1 && name && strncmp(dot, ".url\n", 5) == 0 && (size_t)(dot - row) == name_length && strncmp(row, name, name_length) == 0)
+            bool same = name && (size_t)(dot - row) == name_length && strncmp(row, name, name_length) == 0;
+            if (round == 1 && same && strncmp(dot, ".url\n", 5) == 0)
                 *url = lat_inventory_keep(m->inv, value + 1, strlen(value + 1));
         }
     lat_spawn_result_release(&result);
@@ -376,7 +379,8 @@ static enum lat_status assemble_sources(struct maker *m)
         if (is_below(use->path, e->build)) {
             d = fetched_of(m, use->path);
             if (!d)
-                lat_deny_find(m->o->judge, LAT_DENY_SOURCES, LAT_LEG_FAIL, "D601", place, "find out what fetches it; pin it by commit or hash",
+                lat_deny_find(m->o->judge, LAT_DENY_SOURCES, LAT_LEG_FAIL, "D601", place,
+                              "find out what fetches it; pin it by commit or hash",
                               "target '%s' uses this file, which the build fetched from an unknown place", use->target);
         } else if (is_below(use->path, e->root)) {
             const char *path = use->path + strlen(e->root) + 1;
@@ -386,7 +390,8 @@ static enum lat_status assemble_sources(struct maker *m)
             else if (m->files.from_git && !(last && strcmp(last, use->path) == 0) &&
                      !bsearch(path, m->files.entries, m->files.count, sizeof *m->files.entries, by_entry)) {
                 place.path = path;
-                lat_deny_find(m->o->judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D618", place, "commit it, or generate it into the build folder",
+                lat_deny_find(m->o->judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D618", place,
+                              "commit it, or generate it into the build folder",
                               "target '%s' uses this file, which git ignores: nobody can review it", use->target);
             }
             last = use->path;
@@ -415,7 +420,8 @@ static enum lat_status collect(struct maker *m)
 {
     char build[PATH_MAX];
     const char *named = m->o->policy->build;
-    if (named && (size_t)snprintf(build, sizeof build, "%s%s%s", named[0] == '/' ? "" : m->o->root, named[0] == '/' ? "" : "/", named) >= sizeof build)
+    if (named && (size_t)snprintf(build, sizeof build, "%s%s%s", named[0] == '/' ? "" : m->o->root, named[0] == '/' ? "" : "/",
+                                  named) >= sizeof build)
         return lat_error_set(m->error, LAT_LIMIT, "%.200s: path too long", named);
     struct lat_evidence_options options = { .root = m->o->root, .build = named ? build : NULL, .work = m->o->work,
                                             .configure = m->o->policy->configure, .seconds_max = m->o->seconds_max };

@@ -13,7 +13,7 @@
 #include "gate/deny_policy.h"
 #include "gate/tree_files.h"
 
-#define LAT_DEP_ORIGIN_MAP(X) X(SYSTEM, "system") X(VENDORED, "vendored") X(SUBMODULE, "submodule") X(FETCHED, "fetched") X(PROVIDED, "provided")
+#define LAT_DEP_ORIGIN_MAP(X) X(SYSTEM, "system") X(VENDORED, "vendored") X(FETCHED, "fetched") X(PROVIDED, "provided")
 enum lat_dep_origin {
 #define LAT_DEP_ORIGIN_ENUM(name, text) LAT_DEP_##name,
     LAT_DEP_ORIGIN_MAP(LAT_DEP_ORIGIN_ENUM)

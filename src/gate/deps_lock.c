@@ -237,10 +237,12 @@ struct comparison {
     struct lat_deny_judge *judge;
 };
 
-static void differ(const struct comparison *c, enum lat_leg_state state, const char *code, const char *what, const char *was, const char *now)
+static void differ(const struct comparison *c, enum lat_leg_state state, const char *code, const char *what, const char *was,
+                   const char *now)
 {
     struct lat_deny_place place = { c->name, c->was->line, c->now->name };
-    lat_deny_find(c->judge, LAT_DENY_INTEGRITY, state, code, place, state == LAT_LEG_INFO ? NULL : relock_fix, "%s of '%s': locked %s, now %s", what,
+    lat_deny_find(c->judge, LAT_DENY_INTEGRITY, state, code, place, state == LAT_LEG_INFO ? NULL : relock_fix,
+                  "%s of '%s': locked %s, now %s", what,
                   c->now->name, was ? was : "none", now ? now : "none");
 }
 
@@ -263,7 +265,8 @@ static void say_linkage(const struct comparison *c, const char *format_head, con
 {
     struct lat_deny_place place = { c->name, c->was->line, c->now->name };
     enum lat_leg_state state = c->now->platform ? LAT_LEG_INFO : LAT_LEG_FAIL;
-    lat_deny_find(c->judge, LAT_DENY_INTEGRITY, state, "D606", place, c->now->platform ? NULL : relock_fix, "'%s' %s%s%s (target '%s')", c->now->name,
+    lat_deny_find(c->judge, LAT_DENY_INTEGRITY, state, "D606", place, c->now->platform ? NULL : relock_fix,
+                  "'%s' %s%s%s (target '%s')", c->now->name,
                   format_head, what, format_tail, c->now->targets.count ? c->now->targets.items[0] : "?");
 }
 
@@ -299,7 +302,7 @@ static const char *digest_of(const struct lat_dep *d, const char *path)
 static void compare_one(const struct comparison *c)
 {
     const struct lat_dep *was = c->was, *now = c->now;
-    bool exact = now->origin == LAT_DEP_VENDORED || now->origin == LAT_DEP_FETCHED || now->origin == LAT_DEP_SUBMODULE;
+    bool exact = now->origin == LAT_DEP_VENDORED || now->origin == LAT_DEP_FETCHED;
     compare_text(c, exact, "D601", "the version", was->version, now->version);
     compare_text(c, !now->platform, "D601", "the licence", was->license, now->license ? now->license : "NOASSERTION");
     compare_text(c, true, "D601", "the digest of the folder", was->tree_hash, now->tree_hash);
@@ -307,7 +310,8 @@ static void compare_one(const struct comparison *c)
     compare_text(c, true, "D601", "the revision", was->revision, now->revision);
     compare_text(c, true, "D601", "the archive's digest", was->digest, now->digest);
     for (size_t i = 0; i < now->license_file_count; i++)
-        compare_text(c, exact, "D601", now->license_files[i].path, digest_of(was, now->license_files[i].path), now->license_files[i].sha256);
+        compare_text(c, exact, "D601", now->license_files[i].path, digest_of(was, now->license_files[i].path),
+                     now->license_files[i].sha256);
     for (size_t i = 0; i < was->license_file_count; i++)
         if (!digest_of(now, was->license_files[i].path))
             compare_text(c, exact, "D601", was->license_files[i].path, was->license_files[i].sha256, NULL);
@@ -327,7 +331,8 @@ static void find_unknown(const struct lat_dep *d, const char *name, struct lat_d
     lat_buf_release(&how);
 }
 
-void lat_deps_lock_compare(const struct lat_deps_lock *lock, const struct lat_inventory *now, const char *name, struct lat_deny_judge *judge)
+void lat_deps_lock_compare(const struct lat_deps_lock *lock, const struct lat_inventory *now, const char *name,
+                           struct lat_deny_judge *judge)
 {
     for (size_t i = 0; i < now->count; i++) {
         const struct lat_dep *d = &now->deps[i];

@@ -4,7 +4,7 @@
 // deps.lock: the components as they were when somebody looked. `deny lock` writes it from the inventory, `deny` compares.
 //
 // What is locked depends on who vouches for it:
-//   vendored, submodule, fetched   everything: version, digest of the folder, revision, licence, licence texts, linkage
+//   vendored (also submodules), fetched   everything: version, digest of the folder, revision, licence, licence texts, linkage
 //   system, provided               name, licence, linkage, sonames. Version, packages and digests of licence texts are
 //                                  written for the reader and compared as information only: the distribution repairs
 //                                  its packages under the same soname, and a security update must not turn a gate red.

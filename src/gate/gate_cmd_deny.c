@@ -68,7 +68,8 @@ static void add_finding(struct lat_buf *out, const struct lat_leg_result *r, siz
 {
     const struct lat_finding *f = &r->findings[i];
     const struct lat_gate_code *code = lat_gate_code_find(f->code);
-    lat_buf_addf(out, "%s%s[%s]%s: %s\n", lat_gate_color_of(f->state, color), label(f->state), f->code, lat_gate_color_end(color), f->message);
+    lat_buf_addf(out, "%s%s[%s]%s: %s\n", lat_gate_color_of(f->state, color), label(f->state), f->code, lat_gate_color_end(color),
+                 f->message);
     if (f->path) {
         lat_buf_add_text(out, "  --> ");
         add_path(out, f->path);
@@ -86,6 +87,8 @@ static void add_finding(struct lat_buf *out, const struct lat_leg_result *r, siz
         lat_buf_addf(out, "  fix: %s\n", f->fix);
 }
 
+static long long count_of(json_t *measured, const char *key) { return (long long)json_integer_value(json_object_get(measured, key)); }
+
 static void add_text(struct lat_buf *out, const struct lat_leg_result *r, bool color)
 {
     size_t failures = 0, warnings = 0;
@@ -95,11 +98,12 @@ static void add_text(struct lat_buf *out, const struct lat_leg_result *r, bool c
         warnings += r->findings[i].state == LAT_LEG_WARN;
     }
     json_t *m = json_object_get(r->details, "measured");
-    lat_buf_addf(out, "%s%s%s %s: %llu %s", lat_gate_color_of(r->state, color), lat_leg_state_name(r->state), lat_gate_color_end(color), r->leg,
+    lat_buf_addf(out, "%s%s%s %s: %llu %s", lat_gate_color_of(r->state, color), lat_leg_state_name(r->state),
+                 lat_gate_color_end(color), r->leg,
                  (unsigned long long)r->population, r->population_unit);
     if (m)
-        lat_buf_addf(out, " in %lld compilations, %lld links and %lld files of the tree", (long long)json_integer_value(json_object_get(m, "compilations")),
-                     (long long)json_integer_value(json_object_get(m, "links")), (long long)json_integer_value(json_object_get(m, "tree_files")));
+        lat_buf_addf(out, " in %lld compilations, %lld links and %lld files of the tree", count_of(m, "compilations"), count_of(m, "links"),
+                     count_of(m, "tree_files"));
     lat_buf_addf(out, "; %zu errors, %zu warnings, %.1f s\n", failures, warnings, r->seconds);
 }
 
@@ -112,11 +116,13 @@ static void add_json(struct lat_buf *out, const struct lat_leg_result *r)
         lat_buf_init(&path, 1 << 16);
         add_path(&path, f->path ? f->path : "");
         json_t *item = json_pack("{s:s, s:s, s:s?, s:I, s:s, s:s?}", "code", f->code, "state", lat_leg_state_name(f->state), "path",
-                                 f->path && !path.failed ? path.bytes : NULL, "line", (json_int_t)f->line, "message", f->message, "fix", f->fix);
+                                 f->path && !path.failed ? path.bytes : NULL, "line", (json_int_t)f->line, "message", f->message,
+                                 "fix", f->fix);
         json_array_append_new(findings, item ? item : json_null());
         lat_buf_release(&path);
     }
-    json_t *root = json_pack("{s:s, s:s, s:I, s:O?, s:o}", "leg", r->leg, "state", lat_leg_state_name(r->state), "population", (json_int_t)r->population,
+    json_t *root = json_pack("{s:s, s:s, s:I, s:O?, s:o}", "leg", r->leg, "state", lat_leg_state_name(r->state), "population",
+                             (json_int_t)r->population,
                              "details", r->details, "findings", findings);
     char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
     lat_buf_add_text(out, text ? text : "");
@@ -145,8 +151,9 @@ static enum lat_status choose_leg(const struct session *s, const char *kind, con
 
 static enum lat_status read_checks(const struct lat_operands *names, unsigned *checks, bool *feeds, struct lat_error *error)
 {
-    static const struct { const char *name; unsigned bit; } known[] = { { "licenses", LAT_DENY_LICENSES }, { "bans", LAT_DENY_BANS },
-                                                                        { "sources", LAT_DENY_SOURCES }, { "integrity", LAT_DENY_INTEGRITY } };
+    static const struct { const char *name; unsigned bit; } known[] = {
+        { "licenses", LAT_DENY_LICENSES }, { "bans", LAT_DENY_BANS }, { "sources", LAT_DENY_SOURCES }, { "integrity", LAT_DENY_INTEGRITY },
+    };
     *checks = names->count ? 0 : LAT_DENY_ALL;
     *feeds = false;
     for (size_t i = 0; i < names->count; i++) {
@@ -155,7 +162,8 @@ static enum lat_status read_checks(const struct lat_operands *names, unsigned *c
             bit |= strcmp(names->items[i], known[k].name) == 0 ? known[k].bit : 0;
         *feeds = *feeds || strcmp(names->items[i], "feeds") == 0;
         if (!bit && strcmp(names->items[i], "feeds") != 0)
-            return lat_error_set(error, LAT_ARGUMENT, "'%.80s' is no check: licenses, bans, sources, integrity or feeds is expected", names->items[i]);
+            return lat_error_set(error, LAT_ARGUMENT, "'%.80s' is no check: licenses, bans, sources, integrity or feeds is "
+                                                      "expected", names->items[i]);
         *checks |= bit;
     }
     if (*feeds && *checks)
@@ -176,7 +184,8 @@ static int print(struct session *s, const struct deny_values *v)
     return code;
 }
 
-static enum lat_status judge(struct session *s, const struct deny_values *v, const struct lat_operands *names, bool lock, struct lat_error *error)
+static enum lat_status judge(struct session *s, const struct deny_values *v, const struct lat_operands *names, bool lock,
+                             struct lat_error *error)
 {
     const struct lat_policy_leg *leg = NULL;
     bool feeds = false;

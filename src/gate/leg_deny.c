@@ -117,7 +117,8 @@ static enum lat_status compare_lock(struct session *s, const char *path)
         return lat_error_memory(s->error, "the lock file");
     else
         lat_deny_find(&s->judge, LAT_DENY_INTEGRITY, LAT_LEG_ERROR, "D603", place, "write it, read it, commit it: lattice-gate deny lock",
-                      status == LAT_NOT_FOUND ? "there is no lock file: nobody has looked at the components" : "the lock cannot be read: %s", why.text);
+                      status == LAT_NOT_FOUND ? "there is no lock file: nobody has looked at the components" :
+                      "the lock cannot be read: %s", why.text);
     return LAT_OK;
 }
 
@@ -145,8 +146,9 @@ static const char *joined(struct lat_buf *text, const struct lat_dep *d)
 // What every report shows of the inventory.
 static void add_details(struct session *s)
 {
-    static const struct { unsigned bit; const char *name; } checks[] = { { LAT_DENY_BANS, "bans" }, { LAT_DENY_LICENSES, "licenses" },
-                                                                         { LAT_DENY_SOURCES, "sources" }, { LAT_DENY_INTEGRITY, "integrity" } };
+    static const struct { unsigned bit; const char *name; } checks[] = {
+        { LAT_DENY_BANS, "bans" }, { LAT_DENY_LICENSES, "licenses" }, { LAT_DENY_SOURCES, "sources" }, { LAT_DENY_INTEGRITY, "integrity" },
+    };
     struct lat_buf text;
     json_t *details = json_object(), *components = json_array(), *states = json_object();
     lat_buf_init(&text, 400);
@@ -158,7 +160,8 @@ static void add_details(struct session *s)
         json_t *users = json_array();
         for (size_t k = 0; k < d->targets.count; k++)
             json_array_append_new(users, json_string(d->targets.items[k]));
-        json_array_append_new(components, json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:b, s:o}", "name", d->name, "origin", lat_dep_origin_name(d->origin),
+        json_array_append_new(components, json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:b, s:o}", "name", d->name, "origin",
+                                                    lat_dep_origin_name(d->origin),
                                                     "version", d->version, "license", d->license, "linkage", joined(&text, d), "platform",
                                                     (int)d->platform, "used_by", users));
     }
@@ -176,7 +179,8 @@ static enum lat_status cannot_look(struct session *s, enum lat_status status, co
     struct lat_deny_place place = { s->policy.build, 0, NULL };
     if (status == LAT_NOT_FOUND || status == LAT_FAILED || status == LAT_UNAVAILABLE) {
         lat_deny_find(&s->judge, LAT_DENY_ALL, LAT_LEG_ERROR, "D615", place,
-                      s->policy.build ? "configure and build that folder first, with Ninja" : "make the project build with the arguments of 'configure'",
+                      s->policy.build ? "configure and build that folder first, with Ninja" :
+                      "make the project build with the arguments of 'configure'",
                       "what the build uses cannot be told: %s", why->text);
         return LAT_OK;
     }
@@ -233,7 +237,8 @@ static enum lat_status check_deny(struct lat_policy *policy, const struct lat_po
     return status;
 }
 
-static enum lat_status run_deny(const struct lat_gate_run *run, const struct lat_policy_leg *leg, struct lat_leg_result *result, struct lat_error *error)
+static enum lat_status run_deny(const struct lat_gate_run *run, const struct lat_policy_leg *leg, struct lat_leg_result *result,
+                                struct lat_error *error)
 {
     struct lat_deny_options options = { .checks = LAT_DENY_ALL, .now = (int64_t)time(NULL) };
     return lat_deny_run(run, leg, &options, result, error);
@@ -246,7 +251,8 @@ struct feeds_policy {
     double max_age_s;
 };
 
-static enum lat_status read_feeds(struct feeds_policy *f, struct lat_policy *policy, const struct lat_policy_leg *leg, struct lat_error *error)
+static enum lat_status read_feeds(struct feeds_policy *f, struct lat_policy *policy, const struct lat_policy_leg *leg,
+                                  struct lat_error *error)
 {
     static const char *const own[] = { "osv", "max_age", "lock", NULL };
     *f = (struct feeds_policy){ .lock = "deps.lock", .max_age_s = 14 * 86400.0 };
@@ -296,7 +302,8 @@ static enum lat_status check_feeds(struct lat_policy *policy, const struct lat_p
     return read_feeds(&f, policy, leg, error);
 }
 
-static enum lat_status run_feeds(const struct lat_gate_run *run, const struct lat_policy_leg *leg, struct lat_leg_result *result, struct lat_error *error)
+static enum lat_status run_feeds(const struct lat_gate_run *run, const struct lat_policy_leg *leg, struct lat_leg_result *result,
+                                 struct lat_error *error)
 {
     return lat_feeds_run(run, leg, (int64_t)time(NULL), result, error);
 }

@@ -48,7 +48,8 @@ static bool speaks_of(const struct feed *f, const struct lat_dep *d, const struc
     text_of(package, "ecosystem", ecosystem, sizeof ecosystem);
     if (strcasecmp(name, d->name) != 0)
         return false;
-    bool distribution = strncmp(ecosystem, "Debian", 6) == 0 || strncmp(ecosystem, "Ubuntu", 6) == 0 || strncmp(ecosystem, "Alpine", 6) == 0;
+    bool distribution = strncmp(ecosystem, "Debian", 6) == 0 || strncmp(ecosystem, "Ubuntu", 6) == 0 || strncmp(ecosystem,
+        "Alpine", 6) == 0;
     const char *release = strchr(ecosystem, ':');
     if (d->origin != LAT_DEP_SYSTEM)
         return !distribution;
@@ -97,7 +98,8 @@ static bool is_affected(const struct lat_json_node *affected, const struct lat_d
     }
     for (const struct lat_json_node *v = children(affected, "versions"); v && d->version; v = v->next) {
         size_t skip = v->kind == LAT_JSON_STRING && v->count && v->u.string[0] == 'v' ? 1 : 0;
-        if (v->kind == LAT_JSON_STRING && v->count - skip == strlen(d->version) && memcmp(v->u.string + skip, d->version, v->count - skip) == 0)
+        if (v->kind == LAT_JSON_STRING && v->count - skip == strlen(d->version) && memcmp(v->u.string + skip, d->version,
+                                                                                          v->count - skip) == 0)
             return true;
     }
     return false;
@@ -117,7 +119,8 @@ static void find_hit(struct feed *f, const struct lat_json_node *entry, const st
     else
         lat_buf_add_text(&fix, "no repaired version is known to the snapshot");
     f->hits++;
-    lat_leg_find(f->result, f->o->required ? LAT_LEG_FAIL : LAT_LEG_INFO, "D605", d->path, 0, fix.failed ? NULL : fix.bytes, "%s: '%s' %s: %s", id,
+    lat_leg_find(f->result, f->o->required ? LAT_LEG_FAIL : LAT_LEG_INFO, "D605", d->path, 0, fix.failed ? NULL : fix.bytes,
+                 "%s: '%s' %s: %s", id,
                  d->name, d->version ? d->version : d->revision ? d->revision : "", summary);
     lat_buf_release(&fix);
 }
@@ -192,10 +195,12 @@ static void judge_age(struct feed *f)
     }
     age = age < 0 ? 0 : age;
     if (age > allowed)
-        lat_leg_find(f->result, bad, "D604", f->o->shown, 0, fix, "the snapshot is %lld days old, %lld are allowed: it cannot know of newer advisories",
+        lat_leg_find(f->result, bad, "D604", f->o->shown, 0, fix,
+                     "the snapshot is %lld days old, %lld are allowed: it cannot know of newer advisories",
                      (long long)age, (long long)allowed);
     else
-        lat_leg_find(f->result, LAT_LEG_INFO, "D605", f->o->shown, 0, NULL, "%zu of %zu advisories apply; the snapshot is %lld days old", f->hits,
+        lat_leg_find(f->result, LAT_LEG_INFO, "D605", f->o->shown, 0, NULL,
+                     "%zu of %zu advisories apply; the snapshot is %lld days old", f->hits,
                      f->entries, (long long)age);
 }
 

@@ -51,7 +51,8 @@ struct bom {
     struct lat_buf text;
 };
 
-static enum lat_status open_bom(struct bom *b, const struct lat_inventory *inventory, const struct lat_sbom_options *options, struct lat_error *error)
+static enum lat_status open_bom(struct bom *b, const struct lat_inventory *inventory, const struct lat_sbom_options *options,
+                                struct lat_error *error)
 {
     struct lat_sha256 hash;
     struct tm utc;
@@ -114,16 +115,20 @@ static json_t *download_location(const struct lat_dep *d)
 
 static json_t *spdx_package(struct bom *b, const struct lat_dep *d, size_t index)
 {
-    const char *license = d->license ? d->license : "NOASSERTION", *digest = d->digest && strncmp(d->digest, "SHA256=", 7) == 0 ? d->digest + 7 : NULL;
+    const char *license = d->license ? d->license : "NOASSERTION", *digest = d->digest && strncmp(d->digest, "SHA256=",
+        7) == 0 ? d->digest + 7 : NULL;
     json_t *p = json_pack("{s:o, s:s, s:o, s:b, s:s, s:s, s:s}", "SPDXID", json_sprintf("SPDXRef-Package-%zu", index + 1), "name", d->name,
-                          "downloadLocation", download_location(d), "filesAnalyzed", 0, "licenseConcluded", license, "licenseDeclared", license,
+                          "downloadLocation", download_location(d), "filesAnalyzed", 0, "licenseConcluded", license,
+                          "licenseDeclared", license,
                           "copyrightText", "NOASSERTION");
     if (!p)
         return NULL;
     int bad = d->version ? json_object_set_new(p, "versionInfo", json_string(d->version)) : 0;
-    bad |= json_object_set_new(p, "externalRefs", json_pack("[{s:s, s:s, s:s}]", "referenceCategory", "PACKAGE-MANAGER", "referenceType", "purl",
+    bad |= json_object_set_new(p, "externalRefs", json_pack("[{s:s, s:s, s:s}]", "referenceCategory", "PACKAGE-MANAGER",
+                                                            "referenceType", "purl",
                                                             "referenceLocator", purl(b, d)));
-    bad |= json_object_set_new(p, "sourceInfo", json_sprintf("%s; %s%s%s", lat_dep_origin_name(d->origin), linkage(b, d), d->path ? "; in " : "",
+    bad |= json_object_set_new(p, "sourceInfo", json_sprintf("%s; %s%s%s", lat_dep_origin_name(d->origin), linkage(b, d),
+                                                             d->path ? "; in " : "",
                                                              d->path ? d->path : ""));
     if (digest)
         bad |= json_object_set_new(p, "checksums", json_pack("[{s:s, s:s}]", "algorithm", "SHA256", "checksumValue", digest));
@@ -164,28 +169,35 @@ static int add_references(json_t *list, const char *license)
     return 0;
 }
 
-enum lat_status lat_sbom_spdx(struct lat_buf *out, const struct lat_inventory *inventory, const struct lat_sbom_options *options, struct lat_error *error)
+enum lat_status lat_sbom_spdx(struct lat_buf *out, const struct lat_inventory *inventory, const struct lat_sbom_options *options,
+                              struct lat_error *error)
 {
     struct bom b;
     LAT_TRY(open_bom(&b, inventory, options, error));
     const char *license = options->license ? options->license : "NOASSERTION";
-    json_t *packages = json_pack("[{s:s, s:s, s:s, s:b, s:s, s:s, s:s}]", "SPDXID", "SPDXRef-Root", "name", options->project, "downloadLocation",
-                                 "NOASSERTION", "filesAnalyzed", 0, "licenseConcluded", license, "licenseDeclared", license, "copyrightText",
+    json_t *packages = json_pack("[{s:s, s:s, s:s, s:b, s:s, s:s, s:s}]", "SPDXID", "SPDXRef-Root", "name", options->project,
+                                 "downloadLocation",
+                                 "NOASSERTION", "filesAnalyzed", 0, "licenseConcluded", license, "licenseDeclared", license,
+                                 "copyrightText",
                                  "NOASSERTION");
-    json_t *relations = json_pack("[{s:s, s:s, s:s}]", "spdxElementId", "SPDXRef-DOCUMENT", "relationshipType", "DESCRIBES", "relatedSpdxElement",
+    json_t *relations = json_pack("[{s:s, s:s, s:s}]", "spdxElementId", "SPDXRef-DOCUMENT", "relationshipType", "DESCRIBES",
+                                  "relatedSpdxElement",
                                   "SPDXRef-Root");
     json_t *references = json_array();
     int bad = !packages || !relations || !references || add_references(references, license);
     for (size_t i = 0; !bad && i < inventory->count; i++) {
         const struct lat_dep *d = &inventory->deps[i];
         bad = json_array_append_new(packages, spdx_package(&b, d, i)) != 0 || add_references(references, d->license) != 0 ||
-              json_array_append_new(relations, json_pack("{s:s, s:s, s:o}", "spdxElementId", "SPDXRef-Root", "relationshipType", relationship(d),
+              json_array_append_new(relations, json_pack("{s:s, s:s, s:o}", "spdxElementId", "SPDXRef-Root", "relationshipType",
+                                                         relationship(d),
                                                          "relatedSpdxElement", json_sprintf("SPDXRef-Package-%zu", i + 1))) != 0;
     }
     json_t *root = bad ? NULL
-                       : json_pack("{s:s, s:s, s:s, s:s, s:o, s:{s:s, s:[o]}, s:O, s:O}", "spdxVersion", "SPDX-2.3", "dataLicense", "CC0-1.0", "SPDXID",
+                       : json_pack("{s:s, s:s, s:s, s:s, s:o, s:{s:s, s:[o]}, s:O, s:O}", "spdxVersion", "SPDX-2.3", "dataLicense",
+                                   "CC0-1.0", "SPDXID",
                                    "SPDXRef-DOCUMENT", "name", options->project, "documentNamespace",
-                                   json_sprintf("https://spdx.org/spdxdocs/%.16s-%s", b.digest + 16, b.digest), "creationInfo", "created", b.time, "creators",
+                                   json_sprintf("https://spdx.org/spdxdocs/%.16s-%s", b.digest + 16, b.digest), "creationInfo",
+                                   "created", b.time, "creators",
                                    json_sprintf("Tool: %s", options->tool), "packages", packages, "relationships", relations);
     if (root && json_array_size(references) && json_object_set(root, "hasExtractedLicensingInfos", references) != 0) {
         json_decref(root);
@@ -200,7 +212,8 @@ enum lat_status lat_sbom_spdx(struct lat_buf *out, const struct lat_inventory *i
 static json_t *cyclonedx_component(struct bom *b, const struct lat_dep *d, size_t index)
 {
     const char *digest = d->digest && strncmp(d->digest, "SHA256=", 7) == 0 ? d->digest + 7 : NULL;
-    json_t *c = json_pack("{s:s, s:o, s:s, s:s}", "type", "library", "bom-ref", json_sprintf("component-%zu", index + 1), "name", d->name, "purl",
+    json_t *c = json_pack("{s:s, s:o, s:s, s:s}", "type", "library", "bom-ref", json_sprintf("component-%zu", index + 1), "name",
+                          d->name, "purl",
                           purl(b, d));
     if (!c)
         return NULL;
@@ -210,9 +223,11 @@ static json_t *cyclonedx_component(struct bom *b, const struct lat_dep *d, size_
     if (digest)
         bad |= json_object_set_new(c, "hashes", json_pack("[{s:s, s:s}]", "alg", "SHA-256", "content", digest));
     if (is_address(d->url) && !strpbrk(d->url, " ${}<>"))
-        bad |= json_object_set_new(c, "externalReferences", json_pack("[{s:s, s:s}]", "type", d->is_git ? "vcs" : "distribution", "url", d->url));
+        bad |= json_object_set_new(c, "externalReferences", json_pack("[{s:s, s:s}]", "type", d->is_git ? "vcs" : "distribution",
+                                                                      "url", d->url));
     bad |= json_object_set_new(c, "properties", json_pack("[{s:s, s:s}, {s:s, s:s}]", "name", "lattice-gate:origin", "value",
-                                                          lat_dep_origin_name(d->origin), "name", "lattice-gate:linkage", "value", linkage(b, d)));
+                                                          lat_dep_origin_name(d->origin), "name", "lattice-gate:linkage", "value",
+                                                          linkage(b, d)));
     if (bad) {
         json_decref(c);
         return NULL;
@@ -235,9 +250,12 @@ enum lat_status lat_sbom_cyclonedx(struct lat_buf *out, const struct lat_invento
               json_array_append_new(needs, json_sprintf("component-%zu", i + 1)) != 0;
     const char *h = b.digest;
     json_t *root = bad ? NULL
-                       : json_pack("{s:s, s:s, s:o, s:i, s:{s:s, s:{s:[{s:s, s:s}]}, s:O}, s:O, s:[{s:s, s:O}]}", "bomFormat", "CycloneDX", "specVersion",
-                                   "1.5", "serialNumber", json_sprintf("urn:uuid:%.8s-%.4s-5%.3s-8%.3s-%.12s", h, h + 8, h + 12, h + 15, h + 18), "version",
-                                   1, "metadata", "timestamp", b.time, "tools", "components", "type", "application", "name", options->tool, "component",
+                       : json_pack("{s:s, s:s, s:o, s:i, s:{s:s, s:{s:[{s:s, s:s}]}, s:O}, s:O, s:[{s:s, s:O}]}", "bomFormat",
+                                   "CycloneDX", "specVersion",
+                                   "1.5", "serialNumber", json_sprintf("urn:uuid:%.8s-%.4s-5%.3s-8%.3s-%.12s", h, h + 8, h + 12,
+                                                                       h + 15, h + 18), "version",
+                                   1, "metadata", "timestamp", b.time, "tools", "components", "type", "application", "name",
+                                   options->tool, "component",
                                    self, "components", components, "dependencies", "ref", "root", "dependsOn", needs);
     json_decref(components);
     json_decref(needs);

@@ -29,12 +29,14 @@ struct scan {
     enum lat_status status;
 };
 
-static bool starts(const unsigned char *bytes, size_t length, const char *magic, size_t n) { return length >= n && memcmp(bytes, magic, n) == 0; }
+static bool starts(const unsigned char *bytes, size_t length, const char *magic, size_t n) { return length >= n && memcmp(bytes,
+    magic, n) == 0; }
 
 const char *lat_executable_kind(const char *path, const unsigned char *bytes, size_t length)
 {
     static const char *const scripts[] = { "sh", "bash", "zsh", "fish", "py", "pl", "rb", "awk", "tcl", "lua", "js", "mjs", "php", "r",
-                                           "sed", "in", "cmake", "ps1", "exp", "guile", "scm", "raku", "t" };
+                                           "sed", "in", "cmake", "ps1", "exp", "guile", "scm", "raku", "t",
+                                           "guess", "sub", "rpath" };
     if (starts(bytes, length, "\177ELF", 4))
         return "ELF";
     if (starts(bytes, length, "MZ", 2) && length >= 64) {
@@ -114,7 +116,8 @@ static void on_tag(struct scan *s, const struct lat_notice *n)
     struct lat_error why = { 0 };
     struct lat_deny_place place = { s->path, n->line, s->vendored ? s->vendored->name : NULL };
     if (lat_spdx_parse(&said, n->text, n->length, &why) != LAT_OK) {
-        lat_deny_find(s->o->judge, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D602", place, "write a licence expression of SPDX identifiers", "%s", why.text);
+        lat_deny_find(s->o->judge, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D602", place,
+                      "write a licence expression of SPDX identifiers", "%s", why.text);
         return;
     }
     if (!is_covered(s, &said) && !s->said_license) {
@@ -123,7 +126,8 @@ static void on_tag(struct scan *s, const struct lat_notice *n)
         lat_spdx_print(&text, &said);
         s->said_license = true;
         if (is_by_allow_list(s))
-            lat_deny_find(s->o->judge, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D610", place, "allow the licence under 'licenses: allow', or remove the file",
+            lat_deny_find(s->o->judge, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D610", place,
+                          "allow the licence under 'licenses: allow', or remove the file",
                           "the file says %s, which is not allowed", text.failed ? "?" : text.bytes);
         else if (s->vendored)
             lat_deny_find(s->o->judge, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D610", place, correct_fix,
@@ -151,8 +155,8 @@ static void on_gnu(struct scan *s, const struct lat_notice *n)
                       s->vendored->name, s->vendored->license ? s->vendored->license : "nothing");
     else
         lat_deny_find(s->o->judge, LAT_DENY_INTEGRITY | LAT_DENY_LICENSES, LAT_LEG_FAIL, "D618", place, declare_fix,
-                      "the file is under the GNU %.*s by its own words, the tree is %s; it is not declared", (int)n->length, n->text,
-                      tree ? tree : "not");
+                      "the file is under the GNU %.*s by its own words, %s%s and nothing declares it", (int)n->length, n->text,
+                      tree ? "the tree is " : "no licence is stated for the tree", tree ? tree : "");
 }
 
 static bool holds_text(const char *text, size_t length, const char *word)
@@ -175,7 +179,8 @@ static void on_copyright(struct scan *s, const struct lat_notice *n)
     s->said_owner = true;
     struct lat_deny_place place = { s->path, n->line, NULL };
     lat_deny_find(s->o->judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D618", place, declare_fix,
-                  "'%.*s': not an owner of this tree, so this is someone else's code, and not declared", (int)(n->length < 100 ? n->length : 100), n->text);
+                  "'%.*s': not an owner of this tree, so this is someone else's code, and not declared",
+                  (int)(n->length < 100 ? n->length : 100), n->text);
 }
 
 static void on_notice(void *context, const struct lat_notice *n)
@@ -213,8 +218,10 @@ static void look_at_name(struct scan *s)
     const char *slash = strrchr(s->path, '/'), *name = slash ? slash + 1 : s->path;
     for (size_t i = 0; slash && i < sizeof texts / sizeof texts[0]; i++) {
         size_t n = strlen(texts[i]);
-        if (strncasecmp(name, texts[i], n) == 0 && (name[n] == 0 || name[n] == '.' || name[n] == '-') && strncmp(s->path, "LICENSES/", 9) != 0 &&
-            !lat_source_notice_knows(s->path)) {
+        bool is_text = strncasecmp(name, texts[i], n) == 0 && (name[n] == 0 || name[n] == '.' || name[n] == '-');
+        // Where the tree's own texts lie by convention.
+        bool is_own = strncmp(s->path, "LICENSES/", 9) == 0 || strcmp(s->path, "debian/copyright") == 0;
+        if (is_text && !is_own && !lat_source_notice_knows(s->path)) {
             lat_deny_find(s->o->judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D618", place, declare_fix,
                           "a licence text below the root: its folder is someone else's code, and not declared");
             return;
@@ -229,7 +236,8 @@ static enum lat_status look_at_content(struct scan *s, const struct lat_file_map
         struct lat_deny_place place = { s->path, 0, s->vendored ? s->vendored->name : NULL };
         lat_deny_find(s->o->judge, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D608", place,
                       "build it from source; where it must lie in the tree, list it under 'tree: executables' of the deny leg",
-                      "%s (%s): what it does cannot be read", strcmp(kind, "script") == 0 ? "a script that is not named as one" : "a program in binary form", kind);
+                      "%s (%s): what it does cannot be read", strcmp(kind, "script") == 0 ? "a script that is not named as one" :
+                      "a program in binary form", kind);
     }
     if (map->length == 0 || map->length > SOURCE_BYTES_MAX)
         return LAT_OK;

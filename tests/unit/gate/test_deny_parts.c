@@ -45,14 +45,16 @@ static void test_dates(void **state)
         assert_true(lat_date_parse(dates[i].text, strlen(dates[i].text), &days));
         assert_int_equal(days, dates[i].days);
     }
-    assert_false(lat_date_parse("2026-13-01", 10, &days) || lat_date_parse("2026-1-01", 9, &days) || lat_date_parse("x026-01-01", 10, &days));
+    assert_false(lat_date_parse("2026-13-01", 10, &days) || lat_date_parse("2026-1-01", 9, &days) || lat_date_parse("x026-01-01",
+        10, &days));
 }
 
 static void test_commands(void **state)
 {
     (void)state;
     static const struct { const char *text, *wanted; } cases[] = {
-        { ": && cc a.o -o \"b c\" && :", ":||cc|a.o|-o|b c||:||" }, { "a 'b \"c' d\\ e", "a|b \"c|d e||" }, { "a \"b\\\"c\" \"\"", "a|b\"c|||" },
+        { ": && cc a.o -o \"b c\" && :", ":||cc|a.o|-o|b c||:||" }, { "a 'b \"c' d\\ e", "a|b \"c|d e||" }, { "a \"b\\\"c\" \"\"",
+            "a|b\"c|||" },
         { "", "|" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -103,7 +105,8 @@ static void test_magic(void **state)
         { "x.png", "\177ELF\2", 5, "ELF" },      { "x", "!<arch>\nx", 9, "archive" },   { "x", "\0asm\1", 5, "WebAssembly" },
         { "x", "\xcf\xfa\xed\xfe", 4, "Mach-O" }, { "X.class", "\xca\xfe\xba\xbe\0\0\0\x34", 8, "Java class" },
         { "x", "\xca\xfe\xba\xbe\0\0\0\2", 8, "Mach-O" }, { "x.txt", "#!/bin/sh", 9, "script" }, { "x.sh", "#!/bin/sh", 9, NULL },
-        { "run", "#!/bin/sh", 9, NULL },          { ".ci/run", "#!/bin/sh", 9, NULL },  { "x.c", "int", 3, NULL }, { "x", "", 0, NULL }, { "x", "MZ", 2, NULL },
+        { "run", "#!/bin/sh", 9, NULL },          { ".ci/run", "#!/bin/sh", 9, NULL },  { "x.c", "int", 3, NULL }, { "x", "", 0,
+            NULL }, { "x", "MZ", 2, NULL },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *kind = lat_executable_kind(cases[i].path, (const unsigned char *)cases[i].bytes, cases[i].length);
@@ -121,10 +124,12 @@ static void test_magic(void **state)
 // Three components of different kinds, as a lock's text.
 static const char lock_text[] =
     "schema: 1\ncomponents:\n"
-    "  - {name: fmt, origin: fetched, linkage: [source], license: MIT, git: \"https://h/fmt\", revision: 0123456789abcdef0123456789abcdef01234567}\n"
+    "  - {name: fmt, origin: fetched, linkage: [source], license: MIT, git: \"https://h/fmt\", revision: "
+    "0123456789abcdef0123456789abcdef01234567}\n"
     "  - {name: mini, origin: vendored, path: third_party/mini, version: \"1.0\", linkage: [source], license: LicenseRef-mini AND MIT,\n"
     "     tree_sha256: ab, license_files: [{path: L, sha256: cd}], archive: \"https://h/mini.tgz\", digest: \"SHA256=0123\"}\n"
-    "  - {name: zlib, origin: system, version: \"1:1.2.13.dfsg-1\", linkage: [shared, header], sonames: [libz.so.1], license: Zlib, packages: [zlib1g]}\n";
+    "  - {name: zlib, origin: system, version: \"1:1.2.13.dfsg-1\", linkage: [shared, header], sonames: [libz.so.1], license: "
+    "Zlib, packages: [zlib1g]}\n";
 
 static void open_lock(struct lat_deps_lock *lock)
 {
@@ -163,7 +168,8 @@ static void test_lock_bad(void **state)
         { "schema: 1\ncomponents:\n  - {name: a}\n", "'origin'" },
         { "schema: 1\ncomponents:\n  - {origin: system}\n", "deps.lock:3:5: 'name' is missing" },
         { "schema: 1\ncomponents:\n  - {name: a, origin: system, linkage: [glued]}\n", "'glued' is no way of linking" },
-        { "schema: 1\ncomponents:\n  - {name: a, origin: system}\n  - {name: a, origin: system}\n", "deps.lock:4:5: component 'a' stands here twice" },
+        { "schema: 1\ncomponents:\n  - {name: a, origin: system}\n  - {name: a, origin: system}\n",
+          "deps.lock:4:5: component 'a' stands here twice" },
         { "schema: 1\ncomponents:\n  - {name: a, origin: system, colour: red}\n", "colour" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -274,8 +280,8 @@ static void test_bills(void **state)
 }
 
 #define ENTRY(id, modified, name, ecosystem, events, more)                                                                              \
-    "{\"id\":\"" id "\",\"modified\":\"" modified "T00:00:00Z\"" more ",\"affected\":[{\"package\":{\"name\":\"" name "\",\"ecosystem\":\"" ecosystem \
-    "\"},\"ranges\":[{\"type\":\"ECOSYSTEM\",\"events\":[" events "]}]}]}"
+    "{\"id\":\"" id "\",\"modified\":\"" modified "T00:00:00Z\"" more ",\"affected\":[{\"package\":{\"name\":\"" name                    \
+    "\",\"ecosystem\":\"" ecosystem "\"},\"ranges\":[{\"type\":\"ECOSYSTEM\",\"events\":[" events "]}]}]}"
 #define FROM0(fixed) "{\"introduced\":\"0\"},{\"fixed\":\"" fixed "\"}"
 
 // The findings of a snapshot on the day 2026-12-01, as "STATE CODE first word;".
@@ -293,7 +299,8 @@ static void advise(const char *text, bool required, char *out, size_t size)
     assert_int_equal(lat_osv_check(&lock.inventory, &options, &result, NULL), LAT_OK);
     out[0] = 0;
     for (size_t i = 0; i < result.finding_count; i++)
-        snprintf(out + strlen(out), size - strlen(out), "%s %s %.*s;", lat_leg_state_name(result.findings[i].state), result.findings[i].code,
+        snprintf(out + strlen(out), size - strlen(out), "%s %s %.*s;", lat_leg_state_name(result.findings[i].state),
+                 result.findings[i].code,
                  (int)strcspn(result.findings[i].message, " :"), result.findings[i].message);
     lat_leg_result_release(&result);
     lat_deps_lock_release(&lock);
@@ -311,12 +318,14 @@ static void test_advisories(void **state)
         { ENTRY("A-4", "2026-11-30", "mini", "Debian:12", FROM0("9"), ""), false, "INFO D605 0;" },               // a package, not our copy
         { ENTRY("A-5", "2026-11-30", "mini", "OSS-Fuzz", FROM0("9"), ""), false, "INFO D605 A-5;INFO D605 1;" },
         { ENTRY("A-6", "2026-11-30", "mini", "OSS-Fuzz", "{\"introduced\":\"2.0\"}", ""), false, "INFO D605 0;" },
-        { ENTRY("A-7", "2026-11-30", "mini", "OSS-Fuzz", "{\"introduced\":\"0\"},{\"last_affected\":\"1.0\"}", ""), false, "INFO D605 A-7;INFO D605 1;" },
+        { ENTRY("A-7", "2026-11-30", "mini", "OSS-Fuzz", "{\"introduced\":\"0\"},{\"last_affected\":\"1.0\"}", ""), false,
+          "INFO D605 A-7;INFO D605 1;" },
         { ENTRY("A-8", "2026-11-30", "zlib", "Debian:12", FROM0("1:9"), ",\"withdrawn\":\"2026-01-01T00:00:00Z\""), false, "INFO D605 0;" },
         // ninety days old
         { ENTRY("A-9", "2026-09-02", "zlib", "Debian:12", FROM0("1:0.1"), ""), false, "UNMEASURABLE D604 the;" },
         { ENTRY("A-9", "2026-09-02", "zlib", "Debian:12", FROM0("1:0.1"), ""), true, "ERROR D604 the;" },
-        { "{\"vulns\":[" ENTRY("B-1", "2026-09-02", "x", "y", FROM0("1"), "") "," ENTRY("B-2", "2026-11-20", "x", "y", FROM0("1"), "") "]}", false, "INFO D605 0;" },
+        { "{\"vulns\":[" ENTRY("B-1", "2026-09-02", "x", "y", FROM0("1"), "") "," ENTRY("B-2", "2026-11-20", "x", "y", FROM0("1"),
+                                                                                        "") "]}", false, "INFO D605 0;" },
         { "{\"vulns\":[]}", false, "UNMEASURABLE D604 no;" },
         { "{\"vulns\":[", false, "UNMEASURABLE D604 the;" },
         { "{}", true, "ERROR D604 the;" },

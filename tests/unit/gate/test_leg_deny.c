@@ -40,10 +40,13 @@ static const struct file project[] = {
     { "LICENSE", "Apache\n" },
 };
 
-#define HEAD "schema: 1\nproject: {name: fixture, default_branch: main}\nareas: {all: [\"**\"]}\nlegs:\n  deny:\n    kind: deny\n    areas: [\"*\"]\n"
+#define HEAD                                                                                                   \
+    "schema: 1\nproject: {name: fixture, default_branch: main}\nareas: {all: [\"**\"]}\nlegs:\n  deny:\n" \
+    "    kind: deny\n    areas: [\"*\"]\n"
 #define LICENSES "    licenses:\n      allow: [MIT, Apache-2.0]\n      platform: [glibc, gcc, linux]\n"
-#define VENDORED                                                                                             \
-    "    vendored:\n      - {name: mini, path: third_party/mini, version: \"1\", license: MIT, license_files: [third_party/mini/LICENSE]}\n"
+#define VENDORED                                                                        \
+    "    vendored:\n      - {name: mini, path: third_party/mini, version: \"1\", license: MIT, " \
+    "license_files: [third_party/mini/LICENSE]}\n"
 #define TREE "    tree: {license: Apache-2.0, owners: [The Fixture authors]}\n"
 #define POLICY HEAD LICENSES VENDORED TREE
 
@@ -255,9 +258,11 @@ static void test_undeclared(void **state)
     expect(POLICY "", LAT_LEG_FAIL, "D618", "licence text");
     open_project();
     write_text("tests/data/COPYING", "text\n");
-    expect(HEAD LICENSES VENDORED "    tree: {license: Apache-2.0, ignore: [{paths: [\"tests/data/**\"], reason: test data}]}\n", LAT_LEG_PASS, "", "");
+    expect(HEAD LICENSES VENDORED "    tree: {license: Apache-2.0, ignore: [{paths: [\"tests/data/**\"], reason: test data}]}\n",
+           LAT_LEG_PASS, "", "");
     open_project();
-    expect(HEAD LICENSES VENDORED "    tree: {license: Apache-2.0, ignore: [{paths: [\"tests/data/**\"], reason: test data}]}\n", LAT_LEG_WARN, "D617",
+    expect(HEAD LICENSES VENDORED "    tree: {license: Apache-2.0, ignore: [{paths: [\"tests/data/**\"], reason: test data}]}\n",
+           LAT_LEG_WARN, "D617",
            "the ignored paths 'tests/data/**'");
 }
 
@@ -290,7 +295,8 @@ static void test_vendored_change(void **state)
     expect_of(POLICY, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D601", "no licence text of it is in the tree");
     // relicensed in gate.yaml only
     open_project();
-    static const char relicensed[] = HEAD LICENSES "    vendored:\n      - {name: mini, path: third_party/mini, version: \"1\", license: ISC, "
+    static const char relicensed[] = HEAD LICENSES "    vendored:\n      - {name: mini, path: third_party/mini, version: \"1\", "
+                                                   "license: ISC, "
                                                    "license_files: [third_party/mini/LICENSE]}\n" TREE;
     expect_of(relicensed, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D610", "the file says MIT, its component 'mini' is declared as ISC");
     expect_of(relicensed, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D601", "the licence of 'mini': locked MIT, now ISC");
@@ -307,13 +313,15 @@ static void test_linkage(void **state)
     expect_of(POLICY, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D601", "component 'libyaml'");
     // static instead of shared
     open_project();
-    write_text("CMakeLists.txt", "cmake_minimum_required(VERSION 3.20)\nproject(fixture C)\nadd_library(mini STATIC third_party/mini/mini.c)\n"
+    write_text("CMakeLists.txt", "cmake_minimum_required(VERSION 3.20)\nproject(fixture C)\nadd_library(mini STATIC "
+                                 "third_party/mini/mini.c)\n"
                                  "add_executable(app src/app.c)\ntarget_link_libraries(app PRIVATE mini -l:libjansson.a)\n");
     expect(POLICY, LAT_LEG_FAIL, "D606", "'jansson' gets in by a way that is not locked: static");
     // nothing any more
     open_project();
     write_text("src/app.c", "// SPDX-License-Identifier: Apache-2.0\nint mini(void);\nint main(void) { return mini(); }\n");
-    write_text("CMakeLists.txt", "cmake_minimum_required(VERSION 3.20)\nproject(fixture C)\nadd_library(mini STATIC third_party/mini/mini.c)\n"
+    write_text("CMakeLists.txt", "cmake_minimum_required(VERSION 3.20)\nproject(fixture C)\nadd_library(mini STATIC "
+                                 "third_party/mini/mini.c)\n"
                                  "add_executable(app src/app.c)\ntarget_link_libraries(app PRIVATE mini)\n");
     expect_of(POLICY, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D607", "component 'jansson' (system) is locked, and nothing uses it");
 }
@@ -324,11 +332,14 @@ static void test_fetched(void **state)
     static const char start[] = "option(MORE \"\" OFF)\nif(MORE)\n  include(FetchContent)\n";
     char cmake[2000];
     open_project();
-    snprintf(cmake, sizeof cmake, "%s%s  FetchContent_Declare(fmt GIT_REPOSITORY https://h.example/org/fmt GIT_TAG main)\nendif()\n", project[0].text, start);
+    snprintf(cmake, sizeof cmake, "%s%s  FetchContent_Declare(fmt GIT_REPOSITORY https://h.example/org/fmt GIT_TAG "
+                                  "main)\nendif()\n", project[0].text, start);
     write_text("CMakeLists.txt", cmake);
-    expect_of(POLICY "    sources: {git: [\"https://h.example/org/*\"]}\n", LAT_DENY_SOURCES, LAT_LEG_FAIL, "D613", "at 'main': a branch, a tag");
+    expect_of(POLICY "    sources: {git: [\"https://h.example/org/*\"]}\n", LAT_DENY_SOURCES, LAT_LEG_FAIL, "D613",
+              "at 'main': a branch, a tag");
     expect_of(POLICY, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D601", "component 'fmt' (fetched) is not in deps.lock");
-    snprintf(cmake, sizeof cmake, "%s%s  FetchContent_Declare(fmt GIT_REPOSITORY https://h.example/org/fmt GIT_TAG 0123456789abcdef0123456789abcdef01234567)\nendif()\n",
+    snprintf(cmake, sizeof cmake, "%s%s  FetchContent_Declare(fmt GIT_REPOSITORY https://h.example/org/fmt GIT_TAG "
+                                  "0123456789abcdef0123456789abcdef01234567)\nendif()\n",
              project[0].text, start);
     write_text("CMakeLists.txt", cmake);
     expect_of(POLICY "    sources: {git: [\"https://h.example/org/*\"]}\n", LAT_DENY_SOURCES, LAT_LEG_PASS, "", "");
@@ -343,7 +354,8 @@ static void test_duplicate(void **state)
     write_text("third_party/jansson/jansson.c", "int unused_copy;\n");
     write_text("third_party/jansson/LICENSE", "Permission.\n");
     expect_of(HEAD LICENSES VENDORED
-              "      - {name: jansson, path: third_party/jansson, version: \"2.10\", license: MIT, license_files: [third_party/jansson/LICENSE]}\n" TREE,
+              "      - {name: jansson, path: third_party/jansson, version: \"2.10\", license: MIT, license_files: "
+              "[third_party/jansson/LICENSE]}\n" TREE,
               LAT_DENY_BANS, LAT_LEG_FAIL, "D612", "'jansson' is there twice: system");
 }
 
@@ -351,13 +363,15 @@ static void test_bans(void **state)
 {
     (void)state;
     open_project();
-    expect_of(POLICY "    bans: {deny: [{name: jansson, reason: one reader of JSON, use_instead: our own}]}\n", LAT_DENY_BANS, LAT_LEG_FAIL, "D611",
+    expect_of(POLICY "    bans: {deny: [{name: jansson, reason: one reader of JSON, use_instead: our own}]}\n", LAT_DENY_BANS,
+              LAT_LEG_FAIL, "D611",
               "is banned (gate.yaml:14: one reader of JSON), and target 'app' uses it");
     expect_of(POLICY "    bans: {deny: [{name: jansson, reason: x, linkage: static}]}\n", LAT_DENY_BANS, LAT_LEG_PASS, "", "");
     expect_of(POLICY "    bans: {deny: [{name: jansson, reason: x, version: \"<2\"}]}\n", LAT_DENY_BANS, LAT_LEG_PASS, "", "");
     expect_of(POLICY "    bans: {deny: [{name: jansson, reason: x, version: \">=2\"}]}\n", LAT_DENY_BANS, LAT_LEG_FAIL, "D611", "jansson");
     expect_of(POLICY "    bans: {deny: [{name: jansson, reason: x, wrappers: [app]}]}\n", LAT_DENY_BANS, LAT_LEG_PASS, "", "");
-    expect_of(POLICY "    bans: {deny: [{name: jansson, reason: x, wrappers: [json_wrap]}]}\n", LAT_DENY_BANS, LAT_LEG_FAIL, "D611", "target 'app'");
+    expect_of(POLICY "    bans: {deny: [{name: jansson, reason: x, wrappers: [json_wrap]}]}\n", LAT_DENY_BANS, LAT_LEG_FAIL,
+              "D611", "target 'app'");
     expect_of(POLICY "    sources: {system: [zlib]}\n", LAT_DENY_SOURCES, LAT_LEG_FAIL, "D614", "'jansson' of the distribution");
     expect_of(POLICY "    sources: {system: [jansson]}\n", LAT_DENY_SOURCES, LAT_LEG_PASS, "", "");
 }
@@ -370,11 +384,14 @@ static void test_licenses(void **state)
     static const char none[] = "0000000000000000000000000000000000000000000000000000000000000000";
     char policy[2000];
     open_project();
-    expect_of(HEAD "    licenses: {allow: [Apache-2.0], platform: [glibc, gcc, linux]}\n" VENDORED TREE, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D610",
+    expect_of(HEAD "    licenses: {allow: [Apache-2.0], platform: [glibc, gcc, linux]}\n" VENDORED TREE, LAT_DENY_LICENSES,
+              LAT_LEG_FAIL, "D610",
               "'jansson' is under 'MIT' (Debian's copyright file), and of that 'MIT' is not allowed here");
-    expect_of(HEAD "    licenses: {allow: [Apache-2.0], allow_shared: [MIT], platform: [glibc, gcc, linux]}\n" VENDORED TREE, LAT_DENY_LICENSES,
+    expect_of(HEAD "    licenses: {allow: [Apache-2.0], allow_shared: [MIT], platform: [glibc, gcc, linux]}\n" VENDORED TREE,
+              LAT_DENY_LICENSES,
               LAT_LEG_FAIL, "D610", "'mini' is under 'MIT'"); // compiled in, so not by the shared list
-    expect_of(HEAD "    licenses: {allow: [MIT, Apache-2.0]}\n" VENDORED TREE, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D601", "'glibc' has no known licence");
+    expect_of(HEAD "    licenses: {allow: [MIT, Apache-2.0]}\n" VENDORED TREE, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D601",
+              "'glibc' has no known licence");
     // two exceptions that name one licence both hold, and an exception goes together with a clarification
     struct lat_leg_result r;
     char hex[80] = "", file[128];
@@ -384,30 +401,37 @@ static void test_licenses(void **state)
     assert_int_equal(lat_spawn_run(&sum, &(struct lat_spawn_options){ .argv = argv }, NULL), LAT_OK);
     snprintf(hex, sizeof hex, "%.64s", sum.out.bytes);
     lat_spawn_result_release(&sum);
-    snprintf(policy, sizeof policy, "%s%s      exceptions: [{name: mini, allow: [GPL-2.0], reason: a}, {name: mini, allow: [gpl-2.0-only], reason: b}]\n"
-             "      clarify: [{name: mini, license: MIT AND GPL-2.0, reason: it says so, %s%s}]}]\n%s%s", HEAD, GPL, path, hex, VENDORED, TREE);
+    snprintf(policy, sizeof policy, "%s%s      exceptions: [{name: mini, allow: [GPL-2.0], reason: a}, {name: mini, allow: "
+                                    "[gpl-2.0-only], reason: b}]\n"
+             "      clarify: [{name: mini, license: MIT AND GPL-2.0, reason: it says so, %s%s}]}]\n%s%s", HEAD, GPL, path, hex,
+             VENDORED, TREE);
     expect_of(policy, LAT_DENY_LICENSES, LAT_LEG_PASS, "", "");
     run_leg(policy, LAT_DENY_ALL, false, &r); // the licence differs from the lock; neither exception is unused
     for (size_t i = 0; i < r.finding_count; i++)
         assert_string_not_equal(r.findings[i].code, "D617");
     lat_leg_result_release(&r);
-    snprintf(policy, sizeof policy, "%s%s      clarify: [{name: mini, license: MIT AND GPL-2.0, reason: it says so, %s%s}]}]\n%s%s", HEAD, GPL, path, hex,
+    snprintf(policy, sizeof policy, "%s%s      clarify: [{name: mini, license: MIT AND GPL-2.0, reason: it says so, "
+                                    "%s%s}]}]\n%s%s", HEAD, GPL, path, hex,
              VENDORED, TREE);
     expect_of(policy, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D610", "of that 'GPL-2.0-only' is not allowed");
-    snprintf(policy, sizeof policy, "%s%s      clarify: [{name: mini, license: MIT OR GPL-2.0, reason: it says so, %s%s}]}]\n%s%s", HEAD, GPL, path, hex,
+    snprintf(policy, sizeof policy, "%s%s      clarify: [{name: mini, license: MIT OR GPL-2.0, reason: it says so, %s%s}]}]\n%s%s",
+             HEAD, GPL, path, hex,
              VENDORED, TREE);
     expect_of(policy, LAT_DENY_LICENSES, LAT_LEG_PASS, "", "");
-    snprintf(policy, sizeof policy, "%s%s      clarify: [{name: mini, license: Mitt, reason: it says so, %s%s}]}]\n%s%s", HEAD, GPL, path, hex, VENDORED,
+    snprintf(policy, sizeof policy, "%s%s      clarify: [{name: mini, license: Mitt, reason: it says so, %s%s}]}]\n%s%s", HEAD,
+             GPL, path, hex, VENDORED,
              TREE);
     expect_of(policy, LAT_DENY_BANS, LAT_LEG_PASS, "", "");
-    snprintf(policy, sizeof policy, "%s%s      clarify: [{name: mini, license: NOASSERTION, reason: it says so, %s%s}]}]\n%s%s", HEAD, GPL, path, hex,
+    snprintf(policy, sizeof policy, "%s%s      clarify: [{name: mini, license: NOASSERTION, reason: it says so, %s%s}]}]\n%s%s",
+             HEAD, GPL, path, hex,
              VENDORED, TREE);
     expect_of(policy, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D601", "'mini' says NOASSERTION");
     // an exception that nothing needs
     snprintf(policy, sizeof policy, "%s%s      exceptions: [{name: mini, allow: [GPL-2.0], reason: a}]\n%s%s", HEAD, GPL, VENDORED, TREE);
     expect_of(policy, LAT_DENY_ALL, LAT_LEG_WARN, "D617", "the licence exception for 'mini': nothing needs it");
     // a clarification of another text
-    snprintf(policy, sizeof policy, "%s%s      clarify: [{name: mini, license: MIT, reason: it says so, %s\"%s\"}]}]\n%s%s", HEAD, GPL, path, none, VENDORED,
+    snprintf(policy, sizeof policy, "%s%s      clarify: [{name: mini, license: MIT, reason: it says so, %s\"%s\"}]}]\n%s%s", HEAD,
+             GPL, path, none, VENDORED,
              TREE);
     struct lat_leg_result other;
     run_leg(policy, LAT_DENY_LICENSES, false, &other);
@@ -423,7 +447,8 @@ static void test_waivers(void **state)
     (void)state;
     open_project();
     write_text("src/a.c", "// SPDX-License-Identifier: ISC\n");
-    expect_of(POLICY WAIVE("code: D618, path: src/a.c, until: 2030-01-01"), LAT_DENY_ALL, LAT_LEG_WARN, "D618", "[waived until 2030-01-01 by someone");
+    expect_of(POLICY WAIVE("code: D618, path: src/a.c, until: 2030-01-01"), LAT_DENY_ALL, LAT_LEG_WARN, "D618",
+              "[waived until 2030-01-01 by someone");
     expect_of(POLICY WAIVE("code: D618, path: src/b.c, until: 2030-01-01"), LAT_DENY_LICENSES, LAT_LEG_FAIL, "D618", "ISC");
     write_text("src/b.c", "// SPDX-License-Identifier: ISC\n");
     expect_of(POLICY WAIVE("code: D618, until: 2030-01-01"), LAT_DENY_ALL, LAT_LEG_FAIL, "W701", "covers 2 findings");
@@ -538,9 +563,12 @@ static int close_group(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clean),     cmocka_unit_test(test_no_lock),   cmocka_unit_test(test_gpl_file),  cmocka_unit_test(test_undeclared),
-        cmocka_unit_test(test_programs),  cmocka_unit_test(test_vendored_change), cmocka_unit_test(test_linkage), cmocka_unit_test(test_fetched),
-        cmocka_unit_test(test_duplicate), cmocka_unit_test(test_bans),      cmocka_unit_test(test_licenses),  cmocka_unit_test(test_waivers),
+        cmocka_unit_test(test_clean),     cmocka_unit_test(test_no_lock),   cmocka_unit_test(test_gpl_file),
+         cmocka_unit_test(test_undeclared),
+        cmocka_unit_test(test_programs),  cmocka_unit_test(test_vendored_change), cmocka_unit_test(test_linkage),
+        cmocka_unit_test(test_fetched),
+        cmocka_unit_test(test_duplicate), cmocka_unit_test(test_bans),      cmocka_unit_test(test_licenses),
+         cmocka_unit_test(test_waivers),
         cmocka_unit_test(test_cannot_look), cmocka_unit_test(test_git),
     };
     return cmocka_run_group_tests(tests, open_group, close_group);
