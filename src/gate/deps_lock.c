@@ -20,6 +20,12 @@ static void add_quoted(struct lat_buf *out, const char *text)
             lat_buf_addf(out, "\\%c", c);
         else if (c < 0x20 || c == 0x7f)
             lat_buf_addf(out, "\\x%02x", c);
+        else if (c == 0xc2 && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xa0)
+            lat_buf_addf(out, "\\x%02x", (unsigned char)*++text); // controls beyond ASCII, and what YAML does not print
+        else if (strncmp(text, "\xef\xbb\xbf", 3) == 0 || strncmp(text, "\xef\xbf\xbe", 3) == 0 || strncmp(text, "\xef\xbf\xbf", 3) == 0) {
+            lat_buf_addf(out, "\\u%s", text[1] == '\xbb' ? "feff" : text[2] == '\xbe' ? "fffe" : "ffff");
+            text += 2;
+        }
         else
             lat_buf_add_char(out, (char)c);
     }

@@ -159,6 +159,30 @@ static void test_lock_round(void **state)
     lat_buf_release(&text2);
 }
 
+// Names that YAML does not print as they are.
+static void test_lock_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a\"b\\c", "a\tb\x01\x7f", "a\xc2\x80", "\xef\xbb\xbf", "\xef\xbf\xbe", "\xc3\xa4: [x]", "# x", "\xc2\xa0", "*x" };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct lat_inventory inventory = { 0 };
+        struct lat_deps_lock lock;
+        struct lat_dep *d;
+        struct lat_buf text;
+        struct lat_error error = { 0 };
+        lat_buf_init(&text, 1 << 16);
+        lat_arena_init(&inventory.arena, 1 << 20);
+        assert_int_equal(lat_inventory_add(&inventory, names[i], LAT_DEP_SYSTEM, NULL, &d, NULL), LAT_OK);
+        lat_deps_lock_write(&text, &inventory);
+        if (lat_deps_lock_parse(&lock, text.bytes, text.length, "lock", &error) != LAT_OK)
+            fail_msg("case %zu: %s", i, error.text);
+        assert_string_equal(lock.inventory.deps[0].name, names[i]);
+        lat_deps_lock_release(&lock);
+        lat_inventory_release(&inventory);
+        lat_buf_release(&text);
+    }
+}
+
 static void test_lock_bad(void **state)
 {
     (void)state;
@@ -343,7 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),     cmocka_unit_test(test_dates), cmocka_unit_test(test_commands),
         cmocka_unit_test(test_depfiles),      cmocka_unit_test(test_magic), cmocka_unit_test(test_lock_round),
-        cmocka_unit_test(test_lock_bad),      cmocka_unit_test(test_lock_compared), cmocka_unit_test(test_bills),
+        cmocka_unit_test(test_lock_bad), cmocka_unit_test(test_lock_names),      cmocka_unit_test(test_lock_compared), cmocka_unit_test(test_bills),
         cmocka_unit_test(test_advisories),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
