@@ -163,7 +163,8 @@ static void test_lock_round(void **state)
 static void test_lock_names(void **state)
 {
     (void)state;
-    static const char *const names[] = { "a\"b\\c", "a\tb\x01\x7f", "a\xc2\x80", "\xef\xbb\xbf", "\xef\xbf\xbe", "\xc3\xa4: [x]", "# x", "\xc2\xa0", "*x" };
+    static const char *const names[] = { "a\"b\\c", "a\tb\x01\x7f", "a\xc2\x80", "\xef\xbb\xbf", "\xef\xbf\xbe", "\xc3\xa4: [x]",
+                                         "# x", "\xc2\xa0", "*x" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct lat_inventory inventory = { 0 };
         struct lat_deps_lock lock;
@@ -367,7 +368,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),     cmocka_unit_test(test_dates), cmocka_unit_test(test_commands),
         cmocka_unit_test(test_depfiles),      cmocka_unit_test(test_magic), cmocka_unit_test(test_lock_round),
-        cmocka_unit_test(test_lock_bad), cmocka_unit_test(test_lock_names),      cmocka_unit_test(test_lock_compared), cmocka_unit_test(test_bills),
+        cmocka_unit_test(test_lock_bad), cmocka_unit_test(test_lock_names),      cmocka_unit_test(test_lock_compared),
+        cmocka_unit_test(test_bills),
         cmocka_unit_test(test_advisories),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
