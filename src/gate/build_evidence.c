@@ -172,8 +172,8 @@ static enum lat_status prepare(struct collector *c)
     lat_mem_free(ninja);
     if (!there)
         return lat_error_set(c->error, LAT_UNAVAILABLE, "%s: no build.ninja there: only Ninja's build folders can be read", folder);
-    const char *const argv[] = { "ninja", "-C", c->e->build, NULL };
-    LAT_TRY(run_tool(c, argv, NULL, true, &result, "the build"));
+    static const char *const argv[] = { "ninja", NULL };
+    LAT_TRY(run_tool(c, argv, c->e->build, true, &result, "the build"));
     lat_spawn_result_release(&result);
     return LAT_OK;
 }
@@ -191,9 +191,9 @@ static enum lat_status target_of_object(struct collector *c, const char *object,
 // Ninja's log: "object: #deps N, deps mtime M (VALID)", then the files, indented.
 static enum lat_status read_headers(struct collector *c)
 {
-    const char *const argv[] = { "ninja", "-C", c->e->build, "-t", "deps", NULL };
+    static const char *const argv[] = { "ninja", "-t", "deps", NULL };
     struct lat_spawn_result result;
-    LAT_TRY(run_tool(c, argv, NULL, false, &result, "ninja -t deps"));
+    LAT_TRY(run_tool(c, argv, c->e->build, false, &result, "ninja -t deps"));
     enum lat_status status = LAT_OK;
     const char *end = result.out.bytes + result.out.length;
     struct lat_evidence_use use = { 0 };
@@ -460,17 +460,14 @@ static enum lat_status look_at_edge(struct collector *c, const struct lat_json_n
 
 static enum lat_status read_links(struct collector *c)
 {
-    const char *const argv[] = { "ninja", "-C", c->e->build, "-t", "compdb", "-x", NULL };
+    static const char *const argv[] = { "ninja", "-t", "compdb", "-x", NULL };
     struct lat_spawn_result result;
     struct lat_json doc;
     char product[PATH_MAX + 32], depfile[PATH_MAX + 32];
     snprintf(product, sizeof product, "%s/deny-link.tmp", c->options->work);
     snprintf(depfile, sizeof depfile, "%s/deny-link.d", c->options->work);
-    LAT_TRY(run_tool(c, argv, NULL, false, &result, "ninja -t compdb"));
-    // Ninja says "Entering directory" first.
-    const char *from = memchr(result.out.bytes, '[', result.out.length);
-    size_t length = from ? result.out.length - (size_t)(from - result.out.bytes) : 0;
-    enum lat_status status = lat_json_parse(&doc, from ? from : "", length, "ninja -t compdb", c->error);
+    LAT_TRY(run_tool(c, argv, c->e->build, false, &result, "ninja -t compdb"));
+    enum lat_status status = lat_json_parse(&doc, result.out.bytes, result.out.length, "ninja -t compdb", c->error);
     if (status == LAT_OK) {
         const struct lat_json_node *n = doc.root->kind == LAT_JSON_ARRAY ? doc.root->u.child : NULL;
         for (; status == LAT_OK && n; n = n->next)

@@ -363,6 +363,123 @@ static void test_advisories(void **state)
     }
 }
 
+// A licence under a policy, in one way of linking: the code and a word of what is found, or "".
+static void judge_license(const char *licenses, const char *license, unsigned linkage, char *out, size_t size)
+{
+    static struct lat_policy policy; // large
+    struct lat_deny_policy deny;
+    struct lat_inventory inventory = { 0 };
+    struct lat_leg_result result;
+    struct lat_deny_judge judge = { .result = &result, .policy = &policy, .checks = LAT_DENY_ALL };
+    struct lat_error error = { 0 };
+    struct lat_dep *d;
+    char text[1000];
+    snprintf(text, sizeof text, "schema: 1\nproject: {name: x, default_branch: main}\nareas: {all: [\"**\"]}\nlegs:\n  deny:\n    "
+                                "kind: deny\n"
+             "    areas: [\"*\"]\n    licenses: {%s}\n", licenses);
+    if (lat_policy_parse(&policy, text, strlen(text), "gate.yaml", &error) != LAT_OK ||
+        lat_deny_policy_read(&deny, &policy, &policy.legs[0], &error) != LAT_OK)
+        fail_msg("%s", error.text);
+    lat_arena_init(&inventory.arena, 1 << 20);
+    assert_int_equal(lat_inventory_add(&inventory, "x", LAT_DEP_SYSTEM, NULL, &d, NULL), LAT_OK);
+    d->license = license;
+    d->linkage = linkage;
+    d->platform = lat_text_list_holds(&deny.platform, "x");
+    lat_leg_result_init(&result, "deny");
+    assert_int_equal(lat_deny_check_licenses(&inventory, &deny, &judge, NULL), LAT_OK);
+    lat_deny_check_unused(&deny, &judge);
+    out[0] = 0;
+    for (size_t i = 0; i < result.finding_count; i++)
+        if (result.findings[i].state > LAT_LEG_INFO)
+            snprintf(out + strlen(out), size - strlen(out), "%s;", result.findings[i].code);
+    lat_leg_result_release(&result);
+    lat_inventory_release(&inventory);
+    lat_deny_policy_release(&deny);
+    lat_policy_release(&policy);
+}
+
+static void test_license_policies(void **state)
+{
+    (void)state;
+    enum { SHARED = LAT_LINK_SHARED | LAT_LINK_HEADER, STATIC = LAT_LINK_STATIC, SOURCE = LAT_LINK_SOURCE };
+    static const struct { const char *policy, *license; unsigned linkage; const char *wanted; } cases[] = {
+        { "allow: [MIT]", "GPL-2.0-only", SHARED, "D610;" },
+        { "allow: [MIT]", "MIT OR GPL-2.0-only", SHARED, "" },
+        { "allow: [MIT]", "MIT AND GPL-2.0-only", SHARED, "D610;" },
+        { "allow: [MIT]", NULL, SHARED, "D601;" },
+        { "allow: [MIT]", "NONE", SHARED, "D601;" },
+        { "allow: [MIT]", "NOASSERTION", SHARED, "D601;" },
+        { "allow: [mit]", "MIT", SHARED, "" },
+        { "allow: [Apache-2.0]", "Apache-2.0 WITH LLVM-exception", SHARED, "D610;" },
+        { "allow: [apache-2.0 with llvm-exception]", "Apache-2.0 WITH LLVM-exception", SHARED, "" },
+        { "allow: [GPL-2.0]", "GPL-2.0-only", SHARED, "" }, // the deprecated name stands for its successor
+        { "allow: [GPL-2.0]", "GPL-2.0-or-later", SHARED, "D610;" },
+        { "allow: [MIT], allow_shared: [LGPL-2.1-or-later]", "LGPL-2.1-or-later", SHARED, "" },
+        { "allow: [MIT], allow_shared: [LGPL-2.1-or-later]", "LGPL-2.1-or-later", STATIC, "D610;" },
+        { "allow: [MIT], allow_shared: [LGPL-2.1-or-later]", "LGPL-2.1-or-later", SHARED | STATIC, "D610;" },
+        { "allow: [MIT], allow_shared: [LGPL-2.1-or-later]", "LGPL-2.1-or-later", SHARED | SOURCE, "D610;" },
+        { "allow: [MIT], allow_shared: [LGPL-2.1-or-later]", "LGPL-2.1-or-later", LAT_LINK_HEADER, "D610;" },
+        { "allow: [MIT], exceptions: [{name: x, allow: [GPL-2.0], reason: r}]", "GPL-2.0-only", SHARED, "" },
+        { "allow: [MIT], exceptions: [{name: y, allow: [GPL-2.0], reason: r}]", "GPL-2.0-only", SHARED, "D610;D617;" },
+        { "allow: [MIT], exceptions: [{name: x, allow: [GPL-2.0], reason: r}, {name: x, allow: [GPL-2.0], reason: s}]",
+          "GPL-2.0-only", SHARED, "" },
+        { "allow: [MIT], exceptions: [{name: x, allow: [GPL-2.0], reason: r}, {name: x, allow: [ISC], reason: s}]",
+          "GPL-2.0-only AND ISC", SHARED, "" },
+        { "allow: [MIT], exceptions: [{name: x, allow: [GPL-2.0], reason: r}]", "MIT OR GPL-2.0-only", STATIC, "D617;" }, // MIT is chosen
+        { "allow: [MIT], platform: [x]", NULL, STATIC, "" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char got[100];
+        judge_license(cases[i].policy, cases[i].license, cases[i].linkage, got, sizeof got);
+        if (strcmp(got, cases[i].wanted) != 0)
+            fail_msg("case %zu, {%s} %s: '%s', wanted '%s'", i, cases[i].policy, cases[i].license ? cases[i].license : "none", got,
+                     cases[i].wanted);
+    }
+}
+
+// What gate.yaml may not say.
+static void test_policy_bad(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        { "licenses: {allow: [Mitt]}", "8:24: 'allow': licence expression 'Mitt'" },
+        { "licenses: {allow: [MIT OR ISC]}", "one licence an entry" },
+        { "licenses: {allow: [MIT, mit]}", "the same licence stands at line 8" },
+        { "licenses: {alow: [MIT]}", "allow" },
+        { "licenses: {exceptions: [{name: x, allow: [MIT]}]}", "'reason' is missing" },
+        { "licenses: {clarify: [{name: x, license: MIT, reason: r}]}", "names the 'files' with their sha256" },
+        { "licenses: {clarify: [{name: x, license: MIT, reason: r, files: [{path: a}]}]}", "'sha256' is missing" },
+        { "licenses: {clarify: [{name: x, license: MIT, reason: r, files: [{path: a, sha256: ab}]}]}", "64 lower-case hex digits" },
+        { "bans: {duplicates: maybe}", "fail, warn or off is expected" },
+        { "bans: {deny: [{name: x}]}", "'reason' is missing" },
+        { "bans: {deny: [{name: x, reason: r, linkage: glue}]}", "not 'glue'" },
+        { "vendored: [{name: x}]", "'path' is missing" },
+        { "vendored: [{name: x, path: ../y}]", "without '..'" },
+        { "vendored: [{name: x, path: y, git: a, archive: b}]", "comes from one of them" },
+        { "vendored: {name: x}", "a list is expected" },
+        { "provided: [{name: x, license: MIT, reason: r, files: [x/**]}]", "absolute patterns" },
+        { "tree: {license: Mitt}", "no known SPDX licence" },
+        { "tree: {ignore: [{paths: [a]}]}", "'reason' is missing" },
+        { "lock: ../x", "without '..'" },
+        { "colour: red", "colour" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        static struct lat_policy policy;
+        struct lat_deny_policy deny;
+        struct lat_error error = { 0 };
+        char text[1000];
+        snprintf(text, sizeof text, "schema: 1\nproject: {name: x, default_branch: main}\nareas: {all: [\"**\"]}\nlegs:\n  deny:\n "
+                                    "   kind: deny\n"
+                 "    areas: [\"*\"]\n    %s\n", cases[i][0]);
+        assert_int_equal(lat_policy_parse(&policy, text, strlen(text), "gate.yaml", &error), LAT_OK);
+        enum lat_status status = lat_deny_policy_read(&deny, &policy, &policy.legs[0], &error);
+        if (status != LAT_FORMAT || !strstr(error.text, cases[i][1]) || strncmp(error.text, "gate.yaml:8:", 12) != 0)
+            fail_msg("{%s}: status %d, '%s'", cases[i][0], (int)status, error.text);
+        lat_deny_policy_release(&deny);
+        lat_policy_release(&policy);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,7 +487,7 @@ int main(void)
         cmocka_unit_test(test_depfiles),      cmocka_unit_test(test_magic), cmocka_unit_test(test_lock_round),
         cmocka_unit_test(test_lock_bad), cmocka_unit_test(test_lock_names),      cmocka_unit_test(test_lock_compared),
         cmocka_unit_test(test_bills),
-        cmocka_unit_test(test_advisories),
+        cmocka_unit_test(test_advisories),    cmocka_unit_test(test_license_policies), cmocka_unit_test(test_policy_bad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

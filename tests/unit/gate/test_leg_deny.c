@@ -458,6 +458,30 @@ static void test_waivers(void **state)
     expect_of(POLICY WAIVE("anchor: mini, until: 2027-01-15"), LAT_DENY_ALL, LAT_LEG_FAIL, "W701", "covers no finding"); // its last day
 }
 
+// A file outside of the tree that no package has.
+static void test_provided(void **state)
+{
+    (void)state;
+    char cmake[1500], header[128], policy[1500];
+    open_project();
+    snprintf(header, sizeof header, "%s/opt", base);
+    mkdir(header, 0777);
+    snprintf(header, sizeof header, "%s/opt/tool.h", base);
+    FILE *f = fopen(header, "w");
+    assert_non_null(f);
+    fprintf(f, "#define TOOL 1\n");
+    fclose(f);
+    snprintf(cmake, sizeof cmake, "%starget_compile_options(app PRIVATE -include %s)\n", project[0].text, header);
+    write_text("CMakeLists.txt", cmake);
+    expect_of(POLICY, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D601", "uses this file (header), and no package has it");
+    snprintf(policy, sizeof policy, "%s    provided: [{name: tool, version: \"3\", files: [\"%s/opt/**\"], license: ISC, reason: "
+                                    "made by us}]\n", POLICY, base);
+    expect_of(policy, LAT_DENY_INTEGRITY, LAT_LEG_FAIL, "D601", "component 'tool' 3 (provided) is not in deps.lock");
+    expect_of(policy, LAT_DENY_LICENSES, LAT_LEG_FAIL, "D610", "'tool' is under 'ISC' (declared in gate.yaml)");
+    open_project();
+    expect_of(policy, LAT_DENY_ALL, LAT_LEG_WARN, "D617", "the provided component 'tool': nothing needs it");
+}
+
 static void test_cannot_look(void **state)
 {
     (void)state;
@@ -569,7 +593,7 @@ int main(void)
         cmocka_unit_test(test_fetched),
         cmocka_unit_test(test_duplicate), cmocka_unit_test(test_bans),      cmocka_unit_test(test_licenses),
          cmocka_unit_test(test_waivers),
-        cmocka_unit_test(test_cannot_look), cmocka_unit_test(test_git),
+        cmocka_unit_test(test_provided), cmocka_unit_test(test_cannot_look), cmocka_unit_test(test_git),
     };
     return cmocka_run_group_tests(tests, open_group, close_group);
 }
