@@ -32,7 +32,7 @@ static const char *const licenses[] = {
     "SPL-1.0", "SSH-short", "SSPL-1.0", "SunPro", "TCL", "TCP-wrappers", "TU-Berlin-1.0", "TU-Berlin-2.0", "UCL-1.0",
     "Unicode-3.0", "Unicode-DFS-2015", "Unicode-DFS-2016", "Unicode-TOU", "Unlicense", "UPL-1.0", "Vim", "W3C",
     "W3C-20150513", "Watcom-1.0", "WTFPL", "X11", "X11-distribute-modifications-variant", "Xerox", "XFree86-1.1", "xinetd",
-    "xpp", "Zend-2.0", "Zlib", "zlib-acknowledgement", "ZPL-2.0", "ZPL-2.1", NULL,
+    "xpp", "Zend-2.0", "Zlib", "zlib-acknowledgement", "ZPL-2.0", "ZPL-2.1",
 };
 
 static const char *const exceptions[] = {
@@ -74,7 +74,7 @@ static const char *const deprecated[][3] = {
     { "StandardML-NJ", "SMLNJ", NULL }, { "wxWindows", "GPL-2.0-or-later", "WxWindows-exception-3.1" },
 };
 
-enum { LICENSE_COUNT = sizeof licenses / sizeof licenses[0] - 1, EXCEPTION_COUNT = sizeof exceptions / sizeof exceptions[0],
+enum { LICENSE_COUNT = sizeof licenses / sizeof licenses[0], EXCEPTION_COUNT = sizeof exceptions / sizeof exceptions[0],
        DEPRECATED_COUNT = sizeof deprecated / sizeof deprecated[0] };
 
 static bool same(const char *name, const char *text, size_t length)
@@ -110,14 +110,32 @@ bool lat_spdx_deprecated_find(const char *text, size_t length, const char **name
     return false;
 }
 
+enum { NAME_SIZE = 64 };
+
+static void to_lower(char out[NAME_SIZE], const char *text, size_t length)
+{
+    size_t n = length < NAME_SIZE - 1 ? length : NAME_SIZE - 1;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]);
+    out[n] = 0;
+}
+
 const char *lat_spdx_license_nearest(const char *text, size_t length)
 {
-    char word[49];
-    if (length >= sizeof word)
+    char word[NAME_SIZE], lower[LICENSE_COUNT][NAME_SIZE];
+    const char *known[LICENSE_COUNT + 1] = { NULL };
+    if (length >= NAME_SIZE)
         return NULL;
-    memcpy(word, text, length);
-    word[length] = 0;
-    return lat_nearest(word, licenses);
+    to_lower(word, text, length);
+    for (size_t i = 0; i < LICENSE_COUNT; i++) {
+        to_lower(lower[i], licenses[i], strlen(licenses[i]));
+        known[i] = lower[i];
+    }
+    const char *near = lat_nearest(word, known);
+    for (size_t i = 0; near && i < LICENSE_COUNT; i++)
+        if (near == known[i])
+            return licenses[i];
+    return NULL;
 }
 
 bool lat_spdx_is_gnu(const char *license)

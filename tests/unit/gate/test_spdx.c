@@ -70,6 +70,8 @@ static void test_refused(void **state)
         { "MIT)", "')' at character 4: nothing is open here" },
         { "()", "a licence is wanted" },
         { "Apachee-2.0", "'Apachee-2.0' at character 1: no known SPDX licence; did you mean Apache-2.0" },
+        { "apachee-2.0", "did you mean Apache-2.0" },
+        { "mitt", "did you mean MIT" },
         { "Proprietary-Of-Someone", "LicenseRef-NAME" },
         { "MIT AND NONE", "'NONE' at character 9: cannot be a part" },
         { "NONE OR MIT", "'NONE' at character 1: cannot be a part" },
