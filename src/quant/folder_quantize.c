@@ -404,12 +404,13 @@ static enum lat_status run_matrix(struct quantizer *q, const struct job *job)
     return status;
 }
 
-// Bytes as they are, of any type.
+// Bytes as they are, of any type. What a text model does not use may hold anything.
 static enum lat_status run_copy(struct quantizer *q, const struct job *job)
 {
     const struct lat_st_tensor *t = job->source.tensor;
     size_t size = lat_dtype_bits(t->dtype) / 8, step = FORGET_BYTES / (size ? size : 1);
-    for (size_t i = 0; i < t->elements && lat_dtype_is_float(t->dtype); i++)
+    bool used = lat_dtype_is_float(t->dtype) && !strstr(t->name, "visual.") && !strstr(t->name, "mtp.");
+    for (size_t i = 0; used && i < t->elements; i++)
         if (!isfinite(lat_dtype_load(t->dtype, t->data, i)))
             return lat_error_set(q->error, LAT_NOT_FINITE, "tensor %s: element %zu is not finite", t->name, i);
     for (size_t at = 0; at < t->elements; at += step) {
