@@ -171,9 +171,9 @@ static void check_continue(const struct site *s)
     const struct lat_yaml_node *go_on = lat_yaml_get(s->step->node, "continue-on-error");
     const char *text = lat_workflow_text(go_on);
     bool upload = strstr(s->step->uses_text, "upload") || strstr(s->step->uses_text, "cache");
-    if (!*text || strcmp(text, "false") == 0 || lat_lint_reporter(s->step) || upload || outcome_is_read(s))
-        return;
     bool always = strcmp(text, "true") == 0;
+    if ((!always && !strstr(text, "${{")) || lat_lint_reporter(s->step) || upload || outcome_is_read(s))
+        return;
     lat_lint_find(s->lint, always ? LAT_LEG_FAIL : LAT_LEG_WARN, "D02", s->w, go_on->key_line, go_on->key_column,
                   "'continue-on-error' makes a failure of this step green%s", always ? "" : " wherever the expression is true");
 }

@@ -157,7 +157,7 @@ static void check_verdict(struct lat_lint *lint, const struct lat_workflow *w, c
 // D17: a leg runs whatever changed, although there is a plan.
 static void check_plan(struct lat_lint *lint, const struct lat_workflow *w, const struct lat_workflow_job *job)
 {
-    if (!job->runs_legs || job->judges || job->plans)
+    if (!job->runs_legs || job->judges || job->plans || lat_workflow_not_on_pull_request(job))
         return;
     bool planned = false, asked = false;
     for (size_t i = 0; i < w->job_count; i++) {
