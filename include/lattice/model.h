@@ -85,11 +85,13 @@ LAT_API size_t lat_model_operator_width(const struct lat_model *model, size_t la
 typedef enum lat_status lat_observe_fn(void *context, int point, size_t position, size_t rows, size_t width,
                                        const float *values, struct lat_error *error);
 
-// How products with quantised weights are computed. Each way has the same bits for any threads, chunk, batch and
+// How products are computed. Each way has the same bits for any threads, chunk and batch; the first two also for any
 // instruction set.
 enum lat_compute {
     LAT_COMPUTE_DEFAULT, // activations quantised to 8 bits in blocks of 32, exact integer products
     LAT_COMPUTE_EXACT,   // f32 activations times weights widened to f32: what Hugging Face computes. Slow
+    LAT_COMPUTE_FAST,    // as the default, but products with bf16 weights take bf16 activations where the machine has
+                         // instructions for it: other bits there than elsewhere
 };
 
 struct lat_session_options {

@@ -244,7 +244,8 @@ static void judge_tests(struct job *j, const struct lat_test_results *tests)
                          t->message ? t->message : "");
         if (t->outcome != LAT_TEST_SKIPPED)
             continue;
-        json_array_append_new(skips, json_string_nocheck(t->name));
+        if (json_array_size(skips) < LAT_LEG_FINDINGS_MAX)
+            json_array_append_new(skips, json_string(lat_leg_text(r, t->name)));
         if (!skip_is_allowed(&j->c, t->name))
             lat_leg_find(r, LAT_LEG_FAIL, "V206", NULL, 0, "make it run here, or add its name to 'skips_allow'",
                          "%.200s was skipped%s%.400s", t->name, t->message ? ": " : "", t->message ? t->message : "");
@@ -322,6 +323,8 @@ static enum lat_status run_child(struct job *j, struct lat_error *error)
     LAT_TRY(status);
     j->result->rss_peak = j->child.rss_peak;
     j->result->process_status = j->child.exited ? j->child.code : 128 + j->child.signal;
+    if (j->child.out_cut || j->child.err_cut)
+        json_object_set_new(j->result->details, "log_cut", json_true());
     status = write_log(j, "stdout.txt", &j->child.out, error);
     if (status == LAT_OK)
         status = write_log(j, "stderr.txt", &j->child.err, error);

@@ -127,8 +127,14 @@ static enum lat_status cmocka_case(struct lat_results_reader *r, const struct la
                   { "[  ERROR   ] ", LAT_TEST_FAILED } };
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
         size_t length = strlen(marks[i].mark);
-        if (lat_line_starts(line, marks[i].mark) && strncmp(line->text + length, "---", 3) != 0)
-            return lat_results_add(r, marks[i].outcome, line->text + length, line->length - length, NULL, 0);
+        if (!lat_line_starts(line, marks[i].mark))
+            continue;
+        const char *name = line->text + length, *end = line->text + line->length;
+        if (end - name >= 3 && memcmp(name, "---", 3) == 0) // the reason of a failure, not a test
+            return LAT_OK;
+        if (name == end)
+            return lat_results_refuse(r, "a test without a name");
+        return lat_results_add(r, marks[i].outcome, name, (size_t)(end - name), NULL, 0);
     }
     return LAT_OK;
 }

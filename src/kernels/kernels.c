@@ -54,6 +54,17 @@ const struct lat_kernels *lat_kernels_find(const char *isa)
     return strcmp(isa, "scalar") == 0 ? &lat_kernels_scalar : NULL;
 }
 
+lat_bf16_matmul_fn *lat_kernels_bf16_dot(const struct lat_kernels *kernels)
+{
+#if defined(LATTICE_SIMD) && defined(__x86_64__)
+    unsigned a, b, c, d; // clang 14 does not know the name for __builtin_cpu_supports: leaf 7.1, EAX bit 5
+    if (kernels == &lat_kernels_avx512 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 5))
+        return lat_bf16_dot_matmul;
+#endif
+    (void)kernels;
+    return NULL;
+}
+
 static const struct lat_kernels *best(void)
 {
     static const char *const order[] = { "avx512", "avx2", "dotprod", "neon", "scalar" };

@@ -24,10 +24,12 @@ enum { LAT_KERNEL_LANES = 16, LAT_ATTENTION_BLOCK = 64, LAT_CONV_TAPS_MAX = 16 }
 typedef void lat_matmul_fn(const void *w, size_t cols, size_t row_begin, size_t row_end, const float *x,
                            size_t x_stride, size_t tokens, float *y, size_t y_stride, bool add);
 
-// Softmax attention of one query over keys [0, count), online over an absolute grid of 64 positions:
+// Softmax attention of `queries` queries [queries][dim] over keys [0, count), online over an absolute grid of 64 positions:
 // s = dot(q,k)*scale; a new maximum rescales the 16 lane sums of weights and the output; weights and values join in order
-// of position. k and v are [count][dim], f32 or f16, widened exactly.
-typedef void lat_attend_fn(const float *q, const void *k, const void *v, size_t count, size_t dim, float scale, float *out);
+// of position. k and v are [count][dim], f32 or f16, widened exactly. out [queries][dim]; a query's output does not
+// depend on the others.
+typedef void lat_attend_fn(const float *q, size_t queries, const void *k, const void *v, size_t count, size_t dim,
+                           float scale, float *out);
 
 struct lat_kernels {
     const char *isa;
@@ -63,6 +65,13 @@ struct lat_kernels {
     void (*scale_add)(float a, const float *x, size_t n, float *y);
 };
 
+// bf16 weights times bf16 activations, for LAT_COMPUTE_FAST: other bits than the tables' products, and not the same on all
+// machines. Arguments as of lat_matmul_fn.
+typedef void lat_bf16_matmul_fn(const void *w, size_t cols, size_t row_begin, size_t row_end, const uint16_t *x,
+                                size_t x_stride, size_t tokens, float *y, size_t y_stride, bool add);
+// What this machine has for it beside the kernels of `kernels`, or NULL.
+lat_bf16_matmul_fn *lat_kernels_bf16_dot(const struct lat_kernels *kernels);
+
 // The table for this machine, lowered by the environment variable LATTICE_ISA (scalar, avx2, avx512, neon, dotprod). A name that
 // is unknown, or that this machine or build lacks, is refused.
 LAT_NODISCARD enum lat_status lat_kernels_choose(const struct lat_kernels **out, struct lat_error *error);
@@ -73,6 +82,7 @@ extern const struct lat_kernels lat_kernels_scalar;
 #if defined(LATTICE_SIMD) && defined(__x86_64__)
 extern const struct lat_kernels lat_kernels_avx2;
 extern const struct lat_kernels lat_kernels_avx512;
+lat_bf16_matmul_fn lat_bf16_dot_matmul;
 #endif
 #if defined(LATTICE_SIMD) && defined(__aarch64__)
 extern const struct lat_kernels lat_kernels_neon;

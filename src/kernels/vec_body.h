@@ -5,6 +5,7 @@
 // included vec.h's set and defines VEC_TABLE (the table's name) and VEC_ISA (its text). kernels/ref says what each
 // kernel computes; here stands only how.
 #include <math.h>
+#include <string.h>
 
 #include "kernels/kernels.h"
 #include "kernels/vec.h"
@@ -15,7 +16,7 @@
 enum { BLOCK = LAT_ATTENTION_BLOCK };
 
 #if defined(LAT_VEC_AVX512)
-enum { VEC_TILE_ROWS = 4, VEC_TILE_TOKENS = 6, VEC_GEMV_ROWS = 8 }; // 24 accumulators, 4 weights, 1 activation
+enum { VEC_TILE_ROWS = 4, VEC_TILE_TOKENS = 6, VEC_GEMV_ROWS = 1 }; // 24 accumulators, 4 weights, 1 activation
 #elif defined(LAT_VEC_AVX2)
 enum { VEC_TILE_ROWS = 2, VEC_TILE_TOKENS = 2, VEC_GEMV_ROWS = 4 }; // 8 + 4 + 2 of 16 registers
 #else
@@ -214,12 +215,35 @@ static void vec_delta_step(float *state, size_t stride, size_t dk, size_t n, con
         delta_tail(state + c, stride, dk, n - c, q, k, v + c, decay, beta, o + c);
 }
 
+enum { ATTEND_QUERIES = 4 };
+
+// Scores of a block become weights; the running maximum and the lane sums of the weights follow.
+static void attend_weights(float *weight, size_t size, float *most, v16 *lanes, float *shrink)
+{
+    float now = *most;
+    for (size_t j = 0; j < size; j++)
+        now = now < weight[j] ? weight[j] : now;
+    *shrink = *most - now;
+    vec_exp(shrink, 1, shrink);
+    *lanes = v16_mul(*lanes, v16_set(*shrink));
+    for (size_t j = 0; j < size; j += 16) {
+        v16 w = exp16(v16_sub(v16_load_n(weight + j, size - j), v16_set(now)));
+        v16_store_n(weight + j, w, size - j);
+        *lanes = v16_add(*lanes, v16_load_n(weight + j, size - j));
+    }
+    *most = now;
+}
+
 #define VEC_NAME(x) x##_f32
+#define VEC_LOAD v16_load
+#define VEC_LOAD_PART v16_load_part
 #define VEC_LOAD_N v16_load_n
 #define VEC_WEIGHT_SIZE 4
 #include "kernels/vec_attend.h"
 
 #define VEC_NAME(x) x##_f16
+#define VEC_LOAD v16_load_f16
+#define VEC_LOAD_PART v16_load_f16_part
 #define VEC_LOAD_N v16_load_f16_n
 #define VEC_WEIGHT_SIZE 2
 #include "kernels/vec_attend.h"

@@ -46,7 +46,8 @@ static void store_key_value(const struct lat_qwen35_step *s, const struct lat_qw
     }
 }
 
-static void attend(const struct lat_qwen35_step *s, size_t layer, size_t token, size_t head)
+// Query heads [head, head + count) of a token, all of one key-value head.
+static void attend(const struct lat_qwen35_step *s, size_t layer, size_t token, size_t head, size_t count)
 {
     const struct lat_qwen35_config *c = s->config;
     const struct lat_qwen35_work *w = s->work;
@@ -56,20 +57,20 @@ static void attend(const struct lat_qwen35_step *s, size_t layer, size_t token, 
     size_t group = c->num_attention_heads / c->num_key_value_heads;
     bool half = row->sequence->half_cache;
     size_t offset = head / group * row->sequence->context * dim * (half ? 2 : sizeof(float));
-    float *out = w->c + at * dim;
     float scale = (float)((LAT_FAULT_AT("attention_scale", layer) ? 1.05 : 1.0) / sqrt((double)dim));
     size_t first = LAT_FAULT_AT("kv_window", layer) && row->position >= 96 ? row->position - 95 : 0; // 0: all keys are seen
     if (LAT_FAULT_AT("kv_mapping", layer))
-        offset = head % c->num_key_value_heads * row->sequence->context * dim * (half ? 2 : sizeof(float));
+        offset = (head / group + 1) % c->num_key_value_heads * row->sequence->context * dim * (half ? 2 : sizeof(float));
     offset += first * dim * (half ? 2 : sizeof(float));
     lat_attend_fn *attend_rows = half ? s->kernels->attend_f16 : s->kernels->attend_f32;
-    attend_rows(w->b + at * dim, cache->keys + offset, cache->values + offset, row->position + 1 - first, dim, scale, out);
-    if (!LAT_FAULT_AT("no_output_gate", layer))
-        s->kernels->sigmoid_mul(out, w->a + at * 2 * dim + dim, dim, out);
+    attend_rows(w->b + at * dim, count, cache->keys + offset, cache->values + offset, row->position + 1 - first, dim, scale,
+                w->c + at * dim);
+    for (size_t i = at; i < at + count && !LAT_FAULT_AT("no_output_gate", layer); i++)
+        s->kernels->sigmoid_mul(w->c + i * dim, w->a + i * 2 * dim + dim, dim, w->c + i * dim);
     for (size_t i = 0; LAT_FAULT_AT("head_decode", layer) && head == 0 && s->tokens == 1 && row->position > 0 && i < dim; i++)
-        out[i] *= 0.97f;
+        w->c[at * dim + i] *= 0.97f;
     if (lat_qwen35_prepares_pieces(s, dim))
-        lat_qwen35_prepare_piece(s, w->c, c->num_attention_heads * dim, token, head * dim, dim);
+        lat_qwen35_prepare_piece(s, LAT_INPUT_LAYER, w->c, c->num_attention_heads * dim, token, head * dim, count * dim);
 }
 
 void lat_qwen35_attention_run(const struct lat_qwen35_lane *lane, size_t layer)
@@ -80,9 +81,9 @@ void lat_qwen35_attention_run(const struct lat_qwen35_lane *lane, size_t layer)
     struct lat_qwen35_work *w = s->work;
     size_t heads = c->num_attention_heads, kv_heads = c->num_key_value_heads;
     size_t threads = (size_t)lane->threads, thread = (size_t)lane->thread;
-    lat_qwen35_product(lane, &a->q, w->normed, s->tokens, w->a, 2 * heads * c->head_dim, a->q_bias, false);
-    lat_qwen35_product(lane, &a->k, w->normed, s->tokens, w->key_rows, kv_heads * c->head_dim, a->k_bias, false);
-    lat_qwen35_product(lane, &a->v, w->normed, s->tokens, w->value_rows, kv_heads * c->head_dim, a->v_bias, false);
+    lat_qwen35_product(lane, &a->q, LAT_INPUT_LAYER, w->normed, s->tokens, w->a, 2 * heads * c->head_dim, a->q_bias, false);
+    lat_qwen35_product(lane, &a->k, LAT_INPUT_LAYER, w->normed, s->tokens, w->key_rows, kv_heads * c->head_dim, a->k_bias, false);
+    lat_qwen35_product(lane, &a->v, LAT_INPUT_LAYER, w->normed, s->tokens, w->value_rows, kv_heads * c->head_dim, a->v_bias, false);
     lat_qwen35_barrier(lane);
     lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_Q_PROJ, w->a, 2 * heads * c->head_dim, 2 * heads * c->head_dim);
     lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_K_PROJ, w->key_rows, kv_heads * c->head_dim, kv_heads * c->head_dim);
@@ -94,13 +95,15 @@ void lat_qwen35_attention_run(const struct lat_qwen35_lane *lane, size_t layer)
     lat_qwen35_barrier(lane);
     lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_Q, w->b, heads * c->head_dim, heads * c->head_dim);
     lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_K, w->key_rows, kv_heads * c->head_dim, kv_heads * c->head_dim);
-    // Later tokens see more keys: dealing (token, head) pairs out in turn balances the threads.
-    for (size_t i = thread; i < s->tokens * heads; i += threads)
-        attend(s, layer, i / heads, i % heads);
+    // Later tokens see more keys: dealing work out in turn balances the threads. Query heads that share keys go together,
+    // unless that leaves threads idle.
+    size_t together = s->tokens * kv_heads >= threads ? heads / kv_heads : 1, units = heads / together;
+    for (size_t i = thread; i < s->tokens * units; i += threads)
+        attend(s, layer, i / units, i % units * together, together);
     lat_qwen35_barrier(lane);
     lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_CONTEXT, w->c, heads * c->head_dim, heads * c->head_dim);
     if (!lat_qwen35_prepares_pieces(s, c->head_dim))
-        lat_qwen35_prepare(lane, w->c, a->o.cols, s->tokens);
-    lat_qwen35_product(lane, &a->o, w->c, s->tokens, w->hidden, c->hidden_size, a->o_bias, true);
+        lat_qwen35_prepare(lane, LAT_INPUT_LAYER, w->c, a->o.cols, s->tokens);
+    lat_qwen35_product(lane, &a->o, LAT_INPUT_LAYER, w->c, s->tokens, w->hidden, c->hidden_size, a->o_bias, true);
     lat_qwen35_barrier(lane);
 }

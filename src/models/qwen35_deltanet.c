@@ -92,17 +92,20 @@ static void run_value_head(const struct lat_qwen35_step *s, const struct lat_qwe
     size_t dk = c->linear_key_head_dim, dv = c->linear_value_head_dim, nv = c->linear_num_value_heads;
     size_t width = lat_qwen35_conv_dim(c), keys = lat_qwen35_key_dim(c), key_head = key_head_of(c, head);
     float *state = part->sequence->layers[layer].delta + head * dk * dv;
+    for (size_t t = part->first; t < part->first + part->tokens; t++) { // the gates take the place of what they come from
+        float *beta = &w->d[t * nv + head], *decay = &w->d[(s->tokens + t) * nv + head];
+        float bias = LAT_FAULT_AT("no_dt_bias", layer) ? d->dt_bias[head] : 0, plain = *beta;
+        gates(d, head, *decay - bias, *beta, decay, beta);
+        if (LAT_FAULT_AT("plain_beta", layer))
+            *beta = plain;
+    }
     for (size_t column = 0; column < dv; column += SLICE_COLUMNS) {
         size_t count = dv - column < SLICE_COLUMNS ? dv - column : SLICE_COLUMNS;
         for (size_t t = part->first; t < part->first + part->tokens; t++) {
             const float *row = w->b + t * width;
-            float decay, beta;
-            float bias = LAT_FAULT_AT("no_dt_bias", layer) ? d->dt_bias[head] : 0;
-            gates(d, head, w->d[(s->tokens + t) * nv + head] - bias, w->d[t * nv + head], &decay, &beta);
-            if (LAT_FAULT_AT("plain_beta", layer))
-                beta = w->d[t * nv + head];
             s->kernels->delta_step(state + column, dv, dk, count, row + key_head * dk, row + keys + key_head * dk,
-                                   row + 2 * keys + head * dv + column, decay, beta, w->e + (t * nv + head) * dv + column);
+                                   row + 2 * keys + head * dv + column, w->d[(s->tokens + t) * nv + head], w->d[t * nv + head],
+                                   w->e + (t * nv + head) * dv + column);
         }
     }
     for (size_t t = part->first; t < part->first + part->tokens; t++) {
@@ -111,7 +114,7 @@ static void run_value_head(const struct lat_qwen35_step *s, const struct lat_qwe
             memcpy(w->a + t * width + 2 * keys + head * dv, out, dv * sizeof(float));
         s->kernels->gated_norm(out, w->c + (t * nv + head) * dv, d->norm, c->rms_norm_eps, dv, out);
         if (lat_qwen35_prepares_pieces(s, dv))
-            lat_qwen35_prepare_piece(s, w->e, nv * dv, t, head * dv, dv);
+            lat_qwen35_prepare_piece(s, LAT_INPUT_LAYER, w->e, nv * dv, t, head * dv, dv);
     }
 }
 
@@ -138,10 +141,10 @@ void lat_qwen35_deltanet_run(const struct lat_qwen35_lane *lane, size_t layer)
     struct lat_qwen35_work *w = s->work;
     size_t nk = c->linear_num_key_heads, nv = c->linear_num_value_heads, dv = c->linear_value_head_dim;
     size_t threads = (size_t)lane->threads, thread = (size_t)lane->thread;
-    lat_qwen35_product(lane, &d->qkv, w->normed, s->tokens, w->a, lat_qwen35_conv_dim(c), NULL, false);
-    lat_qwen35_product(lane, &d->z, w->normed, s->tokens, w->c, nv * dv, NULL, false);
-    lat_qwen35_product(lane, &d->b, w->normed, s->tokens, w->d, nv, NULL, false);
-    lat_qwen35_product(lane, &d->a, w->normed, s->tokens, w->d + s->tokens * nv, nv, NULL, false);
+    lat_qwen35_product(lane, &d->qkv, LAT_INPUT_LAYER, w->normed, s->tokens, w->a, lat_qwen35_conv_dim(c), NULL, false);
+    lat_qwen35_product(lane, &d->z, LAT_INPUT_LAYER, w->normed, s->tokens, w->c, nv * dv, NULL, false);
+    lat_qwen35_product(lane, &d->b, LAT_INPUT_LAYER, w->normed, s->tokens, w->d, nv, NULL, false);
+    lat_qwen35_product(lane, &d->a, LAT_INPUT_LAYER, w->normed, s->tokens, w->d + s->tokens * nv, nv, NULL, false);
     lat_qwen35_barrier(lane);
     lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_QKV, w->a, lat_qwen35_conv_dim(c), lat_qwen35_conv_dim(c));
     lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_Z, w->c, nv * dv, nv * dv);
@@ -155,7 +158,7 @@ void lat_qwen35_deltanet_run(const struct lat_qwen35_lane *lane, size_t layer)
     lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_DELTA, w->a + 2 * lat_qwen35_key_dim(c), nv * dv, lat_qwen35_conv_dim(c));
     lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_GATED, w->e, nv * dv, nv * dv);
     if (!lat_qwen35_prepares_pieces(s, dv))
-        lat_qwen35_prepare(lane, w->e, d->out.cols, s->tokens);
-    lat_qwen35_product(lane, &d->out, w->e, s->tokens, w->hidden, c->hidden_size, NULL, true);
+        lat_qwen35_prepare(lane, LAT_INPUT_LAYER, w->e, d->out.cols, s->tokens);
+    lat_qwen35_product(lane, &d->out, LAT_INPUT_LAYER, w->e, s->tokens, w->hidden, c->hidden_size, NULL, true);
     lat_qwen35_barrier(lane);
 }

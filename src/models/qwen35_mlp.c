@@ -14,15 +14,15 @@ void lat_qwen35_swiglu(const struct lat_qwen35_lane *lane, const struct lat_qwen
                        size_t tokens, float *gate_rows, float *up_rows)
 {
     size_t inner = mlp->gate.rows, begin, end;
-    lat_qwen35_product(lane, &mlp->gate, x, tokens, gate_rows, inner, NULL, false);
-    lat_qwen35_product(lane, &mlp->up, x, tokens, up_rows, inner, NULL, false);
+    lat_qwen35_product(lane, &mlp->gate, LAT_INPUT_LAYER, x, tokens, gate_rows, inner, NULL, false);
+    lat_qwen35_product(lane, &mlp->up, LAT_INPUT_LAYER, x, tokens, up_rows, inner, NULL, false);
     lat_pool_share(inner, LAT_QWEN35_ROW_UNIT, lane->thread, lane->threads, &begin, &end); // the rows that it has just made
-    bool pieces = lat_qwen35_prepares_pieces(lane->step, LAT_QWEN35_ROW_UNIT);
+    bool pieces = lat_qwen35_prepares_pieces(lane->step, LAT_QWEN35_ROW_UNIT); // they are whole blocks, but for the last
     for (size_t t = 0; t < tokens; t++) {
         float *gate = gate_rows + t * inner + begin;
         lane->step->kernels->silu_mul(gate, up_rows + t * inner + begin, end - begin, gate);
         if (pieces && begin < end)
-            lat_qwen35_prepare_piece(lane->step, gate_rows, inner, t, begin, end - begin);
+            lat_qwen35_prepare_piece(lane->step, LAT_INPUT_INNER, gate_rows, inner, t, begin, end - begin);
     }
     lat_qwen35_barrier(lane);
 }
@@ -34,7 +34,7 @@ static void plant_faults(const struct lat_qwen35_lane *lane, const struct lat_qw
     size_t inner = mlp->gate.rows, tokens = lane->step->tokens, begin, end;
     lat_pool_share(inner, LAT_QWEN35_ROW_UNIT, lane->thread, lane->threads, &begin, &end);
     if (LAT_FAULT_AT("gelu", layer)) {
-        lat_qwen35_product(lane, &mlp->gate, w->normed, tokens, w->a, inner, NULL, false);
+        lat_qwen35_product(lane, &mlp->gate, LAT_INPUT_LAYER, w->normed, tokens, w->a, inner, NULL, false);
         for (size_t t = 0; t < tokens; t++)
             for (size_t i = t * inner + begin; i < t * inner + end; i++)
                 w->a[i] = (float)(0.5 * w->a[i] * (1 + erf(w->a[i] * 0.7071067811865476))) * w->b[i];
@@ -55,7 +55,7 @@ void lat_qwen35_mlp_run(const struct lat_qwen35_lane *lane, size_t layer)
     lat_qwen35_swiglu(lane, mlp, w->normed, s->tokens, w->a, w->b);
     plant_faults(lane, mlp, layer);
     lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_ACT, w->a, mlp->gate.rows, mlp->gate.rows);
-    lat_qwen35_product(lane, &mlp->down, w->a, s->tokens, w->hidden, s->config->hidden_size, NULL, true);
+    lat_qwen35_product(lane, &mlp->down, LAT_INPUT_INNER, w->a, s->tokens, w->hidden, s->config->hidden_size, NULL, true);
     lat_qwen35_barrier(lane);
 }
 
@@ -140,9 +140,9 @@ static void run_expert(const struct lat_qwen35_lane *lane, const struct lat_qwen
     if (count == 0)
         return;
     lat_qwen35_barrier(lane);
-    lat_qwen35_prepare(lane, w->expert_in, lane->step->config->hidden_size, count);
+    lat_qwen35_prepare(lane, LAT_INPUT_LAYER, w->expert_in, lane->step->config->hidden_size, count);
     lat_qwen35_swiglu(lane, mlp, w->expert_in, count, w->a, w->b);
-    lat_qwen35_product(lane, &mlp->down, w->a, count, w->expert_out, lane->step->config->hidden_size, NULL, false);
+    lat_qwen35_product(lane, &mlp->down, LAT_INPUT_INNER, w->a, count, w->expert_out, lane->step->config->hidden_size, NULL, false);
     scatter(lane, expert); // the same columns that this thread has just made
 }
 
@@ -168,8 +168,8 @@ void lat_qwen35_moe_run(const struct lat_qwen35_lane *lane, size_t layer_index)
     const struct lat_qwen35_layer *layer = &s->weights->layers[layer_index];
     struct lat_qwen35_work *w = s->work;
     size_t h = c->hidden_size, begin, end;
-    lat_qwen35_product(lane, &layer->router, w->normed, s->tokens, w->router, c->num_experts, NULL, false);
-    lat_qwen35_product(lane, &layer->shared_gate, w->normed, s->tokens, w->d, 1, NULL, false);
+    lat_qwen35_product(lane, &layer->router, LAT_INPUT_LAYER, w->normed, s->tokens, w->router, c->num_experts, NULL, false);
+    lat_qwen35_product(lane, &layer->shared_gate, LAT_INPUT_LAYER, w->normed, s->tokens, w->d, 1, NULL, false);
     lat_qwen35_barrier(lane);
     for (size_t t = (size_t)lane->thread; t < s->tokens; t += (size_t)lane->threads)
         choose(s, t);
@@ -181,9 +181,9 @@ void lat_qwen35_moe_run(const struct lat_qwen35_lane *lane, size_t layer_index)
     for (size_t e = 0; e < c->num_experts; e++)
         run_expert(lane, layer, e);
     lat_qwen35_barrier(lane);
-    lat_qwen35_prepare(lane, w->normed, h, s->tokens);
+    lat_qwen35_prepare(lane, LAT_INPUT_LAYER, w->normed, h, s->tokens);
     lat_qwen35_swiglu(lane, &layer->mlp, w->normed, s->tokens, w->a, w->b);
-    lat_qwen35_product(lane, &layer->mlp.down, w->a, s->tokens, w->expert_out, h, NULL, false);
+    lat_qwen35_product(lane, &layer->mlp.down, LAT_INPUT_INNER, w->a, s->tokens, w->expert_out, h, NULL, false);
     add_shared(lane);
     lat_qwen35_barrier(lane);
 }

@@ -128,17 +128,17 @@ static struct widths work_widths(const struct lat_qwen35_config *c)
     };
 }
 
-static void layout_quant(const struct lat_qwen35_config *c, const struct lat_qwen35_work_size *size, size_t input,
-                         struct lat_qwen35_work *w, struct tally *t)
+static void layout_prepared(const struct lat_qwen35_config *c, const struct lat_qwen35_work_size *size, size_t input,
+                            struct lat_qwen35_prepared *to, struct tally *t)
 {
     size_t blocks = (input + LAT_QUANT_BLOCK - 1) / LAT_QUANT_BLOCK;
+    if (size->narrow)
+        to->narrow = place(t, size->rows, input, sizeof *to->narrow);
     if (!c->quantized)
         return;
-    w->quant.q = place(t, size->rows, blocks * LAT_QUANT_BLOCK, 1);
-    w->quant.scale = place_floats(t, size->rows, blocks);
-    w->quant.sum = place(t, size->rows, blocks, sizeof(int32_t));
-    w->widened_floats = LAT_PANEL_ROWS * input;
-    w->widened = place_floats(t, (size_t)size->threads, w->widened_floats);
+    to->quant.q = place(t, size->rows, blocks * LAT_QUANT_BLOCK, 1);
+    to->quant.scale = place_floats(t, size->rows, blocks);
+    to->quant.sum = place(t, size->rows, blocks, sizeof(int32_t));
 }
 
 static void layout_work(const struct lat_qwen35_config *c, const struct lat_qwen35_work_size *size,
@@ -161,7 +161,12 @@ static void layout_work(const struct lat_qwen35_config *c, const struct lat_qwen
     w->value_rows = place_floats(t, rows, n.kv);
     w->logits = place_floats(t, size->logit_rows, c->vocab_size);
     w->logit_rows = size->logit_rows;
-    layout_quant(c, size, n.input, w, t);
+    for (int i = 0; i < 2; i++)
+        layout_prepared(c, size, n.input, &w->prepared[i], t);
+    if (c->quantized) {
+        w->widened_floats = LAT_PANEL_ROWS * n.input;
+        w->widened = place_floats(t, (size_t)size->threads, w->widened_floats);
+    }
     if (!c->moe)
         return;
     w->router = place_floats(t, rows, c->num_experts);

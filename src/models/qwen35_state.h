@@ -34,6 +34,13 @@ struct lat_qwen35_row {
     size_t position;
 };
 
+// What products take instead of f32 rows, [rows][widest input of a product].
+struct lat_qwen35_prepared {
+    struct lat_quant_rows quant; // for quantised weights
+    uint16_t *narrow;            // bf16, for LAT_COMPUTE_FAST
+};
+enum lat_qwen35_input { LAT_INPUT_LAYER, LAT_INPUT_INNER }; // which of the two
+
 // Work space. Layer kinds do not run at the same time, so they share `a` to `e`.
 struct lat_qwen35_work {
     size_t rows;         // of a chunk, at most
@@ -50,7 +57,7 @@ struct lat_qwen35_work {
     float *value_rows;
     float *logits;       // [logit_rows][vocab_size]
     size_t logit_rows;
-    struct lat_quant_rows quant; // [rows][widest input of a product]: what products take from quantised weights
+    struct lat_qwen35_prepared prepared[2]; // of a layer's inputs, and of an MLP's inner rows, made while others read
     float *widened;        // [threads][16][widest input]: for products that widen quantised weights
     size_t widened_floats; // of one thread
     // MoE
@@ -66,6 +73,7 @@ struct lat_qwen35_work {
 struct lat_qwen35_work_size {
     size_t rows, logit_rows;
     int threads;
+    bool narrow; // products may want bf16 activations
 };
 
 // Bytes; LAT_LIMIT when they do not fit in an address.

@@ -20,30 +20,38 @@ static bool integer_products(const struct lat_qwen35_step *step)
     return step->config->quantized && step->compute != LAT_COMPUTE_EXACT;
 }
 
+static bool wants_prepared(const struct lat_qwen35_step *step) { return integer_products(step) || step->bf16_dot; }
+
 bool lat_qwen35_prepares_pieces(const struct lat_qwen35_step *step, size_t piece)
 {
-    return integer_products(step) && piece % LAT_QUANT_BLOCK == 0;
+    return piece % LAT_QUANT_BLOCK == 0 && wants_prepared(step);
 }
 
-void lat_qwen35_prepare_piece(const struct lat_qwen35_step *step, const float *x, size_t cols, size_t token, size_t first,
-                              size_t count)
+void lat_qwen35_prepare_piece(const struct lat_qwen35_step *step, enum lat_qwen35_input input, const float *x, size_t cols,
+                              size_t token, size_t first, size_t count)
 {
-    const struct lat_quant_rows *to = &step->work->quant;
+    const struct lat_qwen35_prepared *prepared = &step->work->prepared[input];
+    const struct lat_quant_rows *to = &prepared->quant;
+    for (size_t i = first; step->bf16_dot && i < first + count; i++)
+        prepared->narrow[token * cols + i] = lat_f32_to_bf16(x[token * cols + i]);
+    if (!integer_products(step))
+        return;
     size_t at = token * ((cols + LAT_QUANT_BLOCK - 1) / LAT_QUANT_BLOCK) + first / LAT_QUANT_BLOCK;
     LAT_BUG_IF(first % LAT_QUANT_BLOCK != 0);
     step->kernels->quantize(x + token * cols + first, count, to->q + at * LAT_QUANT_BLOCK, to->scale + at, to->sum + at);
 }
 
-void lat_qwen35_prepare(const struct lat_qwen35_lane *lane, const float *x, size_t cols, size_t tokens)
+void lat_qwen35_prepare(const struct lat_qwen35_lane *lane, enum lat_qwen35_input input, const float *x, size_t cols,
+                        size_t tokens)
 {
     size_t blocks = (cols + LAT_QUANT_BLOCK - 1) / LAT_QUANT_BLOCK, begin, end;
-    if (!integer_products(lane->step))
+    if (!wants_prepared(lane->step))
         return;
     lat_pool_share(tokens * blocks, SHARE_BLOCKS, lane->thread, lane->threads, &begin, &end);
     while (begin < end) { // up to the end of a row at a time
         size_t t = begin / blocks, first = begin % blocks, count = end - begin < blocks - first ? end - begin : blocks - first;
         size_t from = first * LAT_QUANT_BLOCK, left = cols - from, n = count * LAT_QUANT_BLOCK;
-        lat_qwen35_prepare_piece(lane->step, x, cols, t, from, n < left ? n : left);
+        lat_qwen35_prepare_piece(lane->step, input, x, cols, t, from, n < left ? n : left);
         begin += count;
     }
     lat_qwen35_barrier(lane);
@@ -57,6 +65,8 @@ static void product_reordered(const struct lat_qwen35_lane *lane, const struct l
     float *half = lat_mem_new(tokens * w->cols, sizeof *half);
     LAT_BUG_IF(!half);
     operand.x = half;
+    operand.narrow = NULL; // of the whole x
+    operand.bf16_dot = NULL;
     for (unsigned part = 0; part < 2; part++) {
         for (size_t i = 0; i < tokens * w->cols; i++) {
             uint64_t hash = (i % w->cols + 1) * 0x9e3779b97f4a7c15u ^ seed * 0xbf58476d1ce4e5b9u;
@@ -67,12 +77,13 @@ static void product_reordered(const struct lat_qwen35_lane *lane, const struct l
     lat_mem_free(half);
 }
 
-void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, const float *x, size_t tokens,
-                        float *y, size_t y_stride, const float *bias, bool add)
+void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, enum lat_qwen35_input input,
+                        const float *x, size_t tokens, float *y, size_t y_stride, const float *bias, bool add)
 {
     const struct lat_qwen35_work *work = lane->step->work;
-    struct lat_quant_rows quantized = work->quant;
-    struct lat_operand operand = { .x = x, .x_stride = w->cols };
+    struct lat_quant_rows quantized = work->prepared[input].quant;
+    struct lat_operand operand = { .x = x, .x_stride = w->cols, .bf16_dot = lane->step->bf16_dot,
+                                   .narrow = lane->step->bf16_dot ? work->prepared[input].narrow : NULL };
     size_t begin, end;
     lat_pool_share(w->rows, LAT_QWEN35_ROW_UNIT, lane->thread, lane->threads, &begin, &end);
     quantized.blocks = (w->cols + LAT_QUANT_BLOCK - 1) / LAT_QUANT_BLOCK;
@@ -111,8 +122,8 @@ static void norm_rows(const struct lat_qwen35_lane *lane, const float *w, size_t
         if (!isfinite(s->kernels->dot(row, row, h)))
             note_bad(s, (long long)source, t);
         s->kernels->rms_norm(row, w, eps, h, s->work->normed + t * h);
-        if (integer_products(s))
-            lat_qwen35_prepare_piece(s, s->work->normed, h, t, 0, h);
+        if (wants_prepared(s))
+            lat_qwen35_prepare_piece(s, LAT_INPUT_LAYER, s->work->normed, h, t, 0, h);
     }
     lat_qwen35_barrier(lane);
 }
@@ -193,8 +204,8 @@ static void round_rows(const struct lat_qwen35_lane *lane)
 static void logit_rows(const struct lat_qwen35_lane *lane, const float *x, size_t rows)
 {
     struct lat_qwen35_step *s = lane->step;
-    lat_qwen35_prepare(lane, x, s->config->hidden_size, rows);
-    lat_qwen35_product(lane, &s->weights->head, x, rows, s->work->logits, s->config->vocab_size, NULL, false);
+    lat_qwen35_prepare(lane, LAT_INPUT_LAYER, x, s->config->hidden_size, rows);
+    lat_qwen35_product(lane, &s->weights->head, LAT_INPUT_LAYER, x, rows, s->work->logits, s->config->vocab_size, NULL, false);
     lat_qwen35_barrier(lane);
 }
 

@@ -36,6 +36,7 @@ struct lat_qwen35_step {
     size_t part_count;
     size_t tokens; // of all parts, at most work->rows; set by the step
     enum lat_compute compute;
+    lat_bf16_matmul_fn *bf16_dot; // NULL: products of bf16 weights are of f32
     lat_observe_fn *observe; // NULL: nobody looks. Only with one part
     void *observe_context;
     bool observe_logits, observe_operators;
@@ -60,23 +61,25 @@ void lat_qwen35_deltanet_run(const struct lat_qwen35_lane *lane, size_t layer);
 void lat_qwen35_mlp_run(const struct lat_qwen35_lane *lane, size_t layer);
 void lat_qwen35_moe_run(const struct lat_qwen35_lane *lane, size_t layer);
 
-// Makes x [tokens][cols] ready for products: when these are of integers, each thread quantises its share of x, and all
-// wait for each other. Call it when x is whole (after a barrier); what was prepared before is gone.
-void lat_qwen35_prepare(const struct lat_qwen35_lane *lane, const float *x, size_t cols, size_t tokens);
+// Makes x [tokens][cols] ready for products: when these are of integers (or of bf16), each thread quantises its share of x,
+// and all wait for each other. Call it when x is whole and nobody reads what was prepared under the same name before.
+void lat_qwen35_prepare(const struct lat_qwen35_lane *lane, enum lat_qwen35_input input, const float *x, size_t cols,
+                        size_t tokens);
 // The same without a barrier, for who has made a piece of x: columns [first, first + count) of a token, first a multiple
 // of 32. Only when lat_qwen35_prepares_pieces says that pieces of this width can be prepared; otherwise x is prepared whole.
 bool lat_qwen35_prepares_pieces(const struct lat_qwen35_step *step, size_t piece);
-void lat_qwen35_prepare_piece(const struct lat_qwen35_step *step, const float *x, size_t cols, size_t token, size_t first,
-                              size_t count);
-// This thread's rows of y (+)= x W^T for all tokens of `x`, which has been prepared; no barrier.
-void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, const float *x, size_t tokens,
-                        float *y, size_t y_stride, const float *bias, bool add);
+void lat_qwen35_prepare_piece(const struct lat_qwen35_step *step, enum lat_qwen35_input input, const float *x, size_t cols,
+                              size_t token, size_t first, size_t count);
+// This thread's rows of y (+)= x W^T for all tokens of `x`, which has been prepared as `input`; no barrier.
+void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, enum lat_qwen35_input input,
+                        const float *x, size_t tokens, float *y, size_t y_stride, const float *bias, bool add);
 void lat_qwen35_barrier(const struct lat_qwen35_lane *lane);
 // Lets the observer see an operator's output for all tokens, rows `stride` apart, when it asked for operators (else nothing
 // happens, no barrier either). Call it after a barrier; it ends with one.
 void lat_qwen35_show_operator(const struct lat_qwen35_lane *lane, size_t layer, enum lat_operator op, const float *values,
                               size_t width, size_t stride);
-// silu(gate x) * up x into `gate_rows` [tokens][inner], prepared for the product with `down`; x has been prepared. Ends with
+// silu(gate x) * up x into `gate_rows` [tokens][inner], prepared as LAT_INPUT_INNER for the product with `down`; x
+// has been prepared as LAT_INPUT_LAYER. Ends with
 // a barrier.
 void lat_qwen35_swiglu(const struct lat_qwen35_lane *lane, const struct lat_qwen35_mlp *mlp, const float *x,
                        size_t tokens, float *gate_rows, float *up_rows);

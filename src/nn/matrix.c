@@ -44,6 +44,10 @@ void lat_matrix_multiply(const struct lat_kernels *kernels, const struct lat_mat
         return;
     }
     LAT_BUG_IF(!lat_matrix_dtype_ok(matrix->dtype));
+    if (x->narrow && matrix->dtype == LAT_DTYPE_BF16) {
+        x->bf16_dot(matrix->data, matrix->cols, row_begin, row_end, x->narrow, matrix->cols, tokens, y, y_stride, add);
+        return;
+    }
     lat_matmul_fn *multiply = matrix->dtype == LAT_DTYPE_F32    ? kernels->matmul_f32
                             : matrix->dtype == LAT_DTYPE_BF16 ? kernels->matmul_bf16
                                                               : kernels->matmul_f16;

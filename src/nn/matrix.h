@@ -28,6 +28,8 @@ struct lat_operand {
     size_t x_stride;
     const struct lat_quant_rows *quantized;
     float *scratch;
+    const uint16_t *narrow;         // x as bf16 [tokens][cols], for `bf16_dot`; NULL: not wanted
+    lat_bf16_matmul_fn *bf16_dot;
 };
 
 // True for the types that lat_matrix_multiply takes.

@@ -69,7 +69,7 @@ static struct lat_qwen35_work_size work_size(const struct lat_model *model, cons
     if (!o->observe || !o->observe_logits || rows < 1)
         rows = 1;
     return (struct lat_qwen35_work_size){ .rows = o->chunk, .logit_rows = rows > sequences ? rows : sequences,
-                                          .threads = o->threads };
+                                          .threads = o->threads, .narrow = o->compute == LAT_COMPUTE_FAST };
 }
 
 static enum lat_status bytes_of(const struct lat_model *model, const struct lat_session_options *o, size_t sequences,
@@ -229,6 +229,7 @@ static enum lat_status run_chunks(struct lat_batch *b, const struct lat_batch_it
             .parts = b->parts,
             .part_count = plan_chunk(b, items, count, left),
             .compute = o->compute,
+            .bf16_dot = o->compute == LAT_COMPUTE_FAST ? lat_kernels_bf16_dot(b->model->kernels) : NULL,
             .observe = o->observe,
             .observe_context = o->observe_context,
             .observe_logits = o->observe_logits,

@@ -56,6 +56,13 @@ static inline float lat_f16_to_f32(uint16_t h)
     return lat_f32_from_bits(sign | lat_f32_to_bits(small));
 }
 
+// To the nearest, ties to even; NaN stays NaN and becomes quiet.
+static inline uint16_t lat_f32_to_bf16(float value)
+{
+    uint32_t bits = lat_f32_to_bits(value), rounded = bits + 0x7fff + (bits >> 16 & 1);
+    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? bits >> 16 | 0x40 : rounded >> 16);
+}
+
 // To the nearest, ties to even; NaN stays NaN.
 static inline uint16_t lat_f32_to_f16(float value)
 {

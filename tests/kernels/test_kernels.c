@@ -193,19 +193,21 @@ static void sequence_each(const struct lat_kernels *k, struct lat_rng *rng)
     const struct lat_kernels *s = &lat_kernels_scalar;
     for (int i = 0; i < 60; i++) {
         size_t dim = 1 + lat_rng_next(rng) % 90, count = 1 + lat_rng_next(rng) % 200, dk = 1 + lat_rng_next(rng) % 50;
-        float *q = malloc(dim * 4), *kv = malloc(2 * count * dim * 4), *want = malloc(dim * 4), *got = malloc(dim * 4);
-        fill(rng, q, dim, 3);
+        size_t queries = 1 + lat_rng_next(rng) % 6;
+        float *q = malloc(queries * dim * 4), *kv = malloc(2 * count * dim * 4);
+        float *want = malloc(queries * dim * 4), *got = malloc(queries * dim * 4);
+        fill(rng, q, queries * dim, 3);
         fill(rng, kv, 2 * count * dim, 3);
-        s->attend_f32(q, kv, kv + count * dim, count, dim, 0.3f, want);
-        k->attend_f32(q, kv, kv + count * dim, count, dim, 0.3f, got);
-        same_bits(k->isa, "attend", want, got, dim);
+        s->attend_f32(q, queries, kv, kv + count * dim, count, dim, 0.3f, want);
+        k->attend_f32(q, queries, kv, kv + count * dim, count, dim, 0.3f, got);
+        same_bits(k->isa, "attend", want, got, queries * dim);
         uint16_t *half = malloc(2 * count * dim * 2), *half_got = malloc(2 * count * dim * 2);
         s->narrow_f16(kv, 2 * count * dim, half);
         k->narrow_f16(kv, 2 * count * dim, half_got);
         assert_memory_equal(half, half_got, 2 * count * dim * 2);
-        s->attend_f16(q, half, half + count * dim, count, dim, 0.3f, want);
-        k->attend_f16(q, half, half + count * dim, count, dim, 0.3f, got);
-        same_bits(k->isa, "attend f16", want, got, dim);
+        s->attend_f16(q, queries, half, half + count * dim, count, dim, 0.3f, want);
+        k->attend_f16(q, queries, half, half + count * dim, count, dim, 0.3f, got);
+        same_bits(k->isa, "attend f16", want, got, queries * dim);
         free(half);
         free(half_got);
 
@@ -385,16 +387,16 @@ static void test_exp_error(void **state)
 }
 
 // Best of several runs of a matrix product, in G operations a second.
-static double matmul_speed(lat_matmul_fn *fn, const void *w, const float *x, float *y, size_t size, size_t tokens)
+static double matmul_speed(lat_matmul_fn *fn, const void *w, const float *x, float *y, size_t rows, size_t size, size_t tokens)
 {
     double best = 1e9;
     for (int i = 0; i < 7; i++) {
         double start = lat_clock_seconds();
-        fn(w, size, 0, size, x, size, tokens, y, size, false);
+        fn(w, size, 0, rows, x, size, tokens, y, rows, false);
         double took = lat_clock_seconds() - start;
         best = took < best ? took : best;
     }
-    return 2e-9 * (double)(size * size * tokens) / best;
+    return 2e-9 * (double)(rows * size * tokens) / best;
 }
 
 static double quant_speed(const struct lat_kernels *k, int bits, size_t rows, size_t size, size_t tokens)
@@ -458,12 +460,24 @@ static int bench(void)
         const struct lat_kernels *k = lat_kernels_find(all[i]);
         if (!k)
             continue;
-        printf("%-8s %12.2f %12.2f", k->isa, matmul_speed(k->matmul_f32, w, x, y, SIZE, 1),
-               matmul_speed(k->matmul_bf16, w, x, y, SIZE, 1));
+        printf("%-8s %12.2f %12.2f", k->isa, matmul_speed(k->matmul_f32, w, x, y, SIZE, SIZE, 1),
+               matmul_speed(k->matmul_bf16, w, x, y, SIZE, SIZE, 1));
         if (i > 0)
-            printf(" %12.2f %12.2f", matmul_speed(k->matmul_f32, w, x, y, SIZE, TOKENS),
-                   matmul_speed(k->matmul_bf16, w, x, y, SIZE, TOKENS));
+            printf(" %12.2f %12.2f", matmul_speed(k->matmul_f32, w, x, y, SIZE, SIZE, TOKENS),
+                   matmul_speed(k->matmul_bf16, w, x, y, SIZE, SIZE, TOKENS));
         printf("\n");
+    }
+    free(w);
+    w = calloc((size_t)SIZE << 18, 2);
+    free(y);
+    y = calloc((size_t)1 << 18, 4);
+    if (!w || !y)
+        return 3;
+    memset(w, 1, (size_t)SIZE << 19); // pages of its own: the zero page would come from the cache
+    for (int i = 1; i < 5; i++) {
+        const struct lat_kernels *k = lat_kernels_find(all[i]);
+        if (k)
+            printf("%-8s bf16 from memory: %.1f GB/s\n", k->isa, matmul_speed(k->matmul_bf16, w, x, y, 1 << 18, SIZE, 1));
     }
     free(w);
     free(x);

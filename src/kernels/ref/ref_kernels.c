@@ -202,14 +202,18 @@ static void ref_attend(enum lat_dtype dtype, const float *q, const void *k, cons
         out[d] = out[d] / sum;
 }
 
-static void ref_attend_f32(const float *q, const void *k, const void *v, size_t count, size_t dim, float scale, float *out)
+static void ref_attend_f32(const float *q, size_t queries, const void *k, const void *v, size_t count, size_t dim,
+                           float scale, float *out)
 {
-    ref_attend(LAT_DTYPE_F32, q, k, v, count, dim, scale, out);
+    for (size_t n = 0; n < queries; n++)
+        ref_attend(LAT_DTYPE_F32, q + n * dim, k, v, count, dim, scale, out + n * dim);
 }
 
-static void ref_attend_f16(const float *q, const void *k, const void *v, size_t count, size_t dim, float scale, float *out)
+static void ref_attend_f16(const float *q, size_t queries, const void *k, const void *v, size_t count, size_t dim,
+                           float scale, float *out)
 {
-    ref_attend(LAT_DTYPE_F16, q, k, v, count, dim, scale, out);
+    for (size_t n = 0; n < queries; n++)
+        ref_attend(LAT_DTYPE_F16, q + n * dim, k, v, count, dim, scale, out + n * dim);
 }
 
 static void ref_narrow_f16(const float *x, size_t n, void *y)

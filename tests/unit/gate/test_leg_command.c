@@ -3,12 +3,14 @@
 //
 // Legs of kind "command" as a policy has them: what they conclude from commands that lie, hang, skip and break.
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -216,6 +218,42 @@ static void work_folder_is_gone(void **state)
     lat_policy_release(&policy);
 }
 
+// A full disk, played by a limit on the size of files.
+static void disk_is_full(void **state)
+{
+    struct rlimit before, none;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = (struct rlimit){ .rlim_cur = 0, .rlim_max = before.rlim_max };
+    void (*old)(int) = signal(SIGXFSZ, SIG_IGN);
+    fflush(stdout);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    run(SH("echo evidence") "parse: exit");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, old);
+    assert_int_equal(result.state, LAT_LEG_ERROR);
+    assert_string_equal(result.findings[0].code, "E302");
+    assert_non_null(strstr(result.findings[0].message, "stdout.txt: cannot write"));
+    lat_leg_result_release(&result);
+    lat_policy_release(&policy);
+}
+
+// Names of tests are bytes of a stranger; what goes into JSON is text.
+static void names_become_text(void **state)
+{
+    (void)state;
+    run("run: [printf, \"1..2\\nok 1 - a\\nok 2 - \\\\377\\\\033[2Jx # SKIP\\n\"], min: 1, parse: tap, skips_allow: [\"*\"]");
+    assert_int_equal(result.state, LAT_LEG_PASS);
+    json_t *skips = json_object_get(result.details, "skips");
+    assert_int_equal(json_array_size(skips), 1);
+    assert_string_equal(json_string_value(json_array_get(skips, 0)), "\\xff\\x1b[2Jx");
+    char *text = json_dumps(result.details, 0);
+    assert_non_null(text);
+    free(text);
+    lat_leg_result_release(&result);
+    lat_policy_release(&policy);
+}
+
 static int set_up(void **state)
 {
     char sub[80];
@@ -245,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conclusions), cmocka_unit_test(old_results_do_not_count), cmocka_unit_test(logs_are_kept),
         cmocka_unit_test(wrong_keys),  cmocka_unit_test(order_by_needs),           cmocka_unit_test(work_folder_is_gone),
+        cmocka_unit_test(disk_is_full), cmocka_unit_test(names_become_text),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -245,6 +245,7 @@ static void cmocka_formats(void **state)
     refuses(LAT_RESULTS_CMOCKA, "[==========] Running 2 test(s).\n[       OK ] good\n[==========] 1 test(s) run.\n", "announces 2 tests");
     refuses(LAT_RESULTS_CMOCKA, "[==========] Running 2 test(s).\n[==========] Running 2 test(s).\n", "inside another");
     refuses(LAT_RESULTS_CMOCKA, "[==========] 2 test(s) run.\n", "did not begin");
+    refuses(LAT_RESULTS_CMOCKA, "[==========] Running 1 test(s).\n[       OK ] ", "a test without a name");
     refuses(LAT_RESULTS_CMOCKA, "1..2\nok 1 - a\n1..1\nok 1 - b\n", "a second plan");
 }
 
