@@ -17,6 +17,7 @@ const struct lat_command *const lat_gate_commands[] = {
     &lat_gate_cmd_deny,
     &lat_gate_cmd_deny_lock,
     &lat_gate_cmd_parity_compare,
+    &lat_gate_cmd_doctor,
     &lat_gate_cmd_explain,
     &lat_gate_cmd_completion,
     NULL,

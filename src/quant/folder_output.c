@@ -30,6 +30,7 @@ struct lat_output {
     const char *in;
     char *out, *partial;
     bool begun, replace;
+    bool sidecar; // quarot.safetensors is written
     struct slot *slots;
     size_t count, capacity, shards;
     uint64_t bytes;
@@ -37,10 +38,13 @@ struct lat_output {
     struct lat_arena names;
 };
 
-// Removes a folder of plain files.
+// Removes a folder of plain files; never what a link points at.
 static void remove_folder(const char *path)
 {
-    DIR *dir = opendir(path);
+    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = descriptor >= 0 ? fdopendir(descriptor) : NULL;
+    if (descriptor >= 0 && !dir)
+        close(descriptor);
     for (struct dirent *e; dir && (e = readdir(dir));)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
             unlinkat(dirfd(dir), e->d_name, 0);
@@ -52,12 +56,10 @@ static void remove_folder(const char *path)
 // Only what looks like a model folder of ours or a hub's may be replaced.
 static bool may_replace(const char *path)
 {
-    char *config = lat_file_path_join(path, "config.json");
-    bool model = config && lat_file_is_folder(path) && lat_file_exists(config);
-    lat_mem_free(config);
-    DIR *dir = model ? opendir(path) : NULL;
+    struct stat st;
+    DIR *dir = opendir(path);
+    bool model = dir && fstatat(dirfd(dir), "config.json", &st, 0) == 0;
     for (struct dirent *e; dir && (e = readdir(dir));) {
-        struct stat st;
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0
             && (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(st.st_mode)))
             model = false;
@@ -68,7 +70,7 @@ static bool may_replace(const char *path)
 }
 
 // What a killed run has left behind: OUT.partial-PID of a process that is no more.
-static void remove_leftovers(const char *out)
+static enum lat_status remove_leftovers(const char *out, struct lat_error *error)
 {
     char *parent = lat_mem_copy_text(out, strlen(out));
     char *slash = parent ? strrchr(parent, '/') : NULL;
@@ -78,6 +80,7 @@ static void remove_leftovers(const char *out)
     char prefix[300];
     int length = snprintf(prefix, sizeof prefix, "%s.partial-", base);
     DIR *dir = parent && length < (int)sizeof prefix ? opendir(folder) : NULL;
+    enum lat_status status = parent ? LAT_OK : lat_error_memory(error, "a path");
     for (struct dirent *e; dir && (e = readdir(dir));) {
         long pid = strncmp(e->d_name, prefix, (size_t)length) == 0 ? strtol(e->d_name + length, NULL, 10) : 0;
         if (pid <= 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
@@ -85,11 +88,14 @@ static void remove_leftovers(const char *out)
         char *path = lat_file_path_join(folder, e->d_name);
         if (path)
             remove_folder(path);
+        else
+            status = lat_error_memory(error, "a path");
         lat_mem_free(path);
     }
     if (dir)
         closedir(dir);
     lat_mem_free(parent);
+    return status;
 }
 
 static char *path_with(const char *path, const char *tail)
@@ -110,12 +116,14 @@ static enum lat_status output_init(struct lat_output *o, const char *out, bool f
     o->partial = o->out ? path_with(o->out, "partial") : NULL;
     if (!o->out || !o->partial)
         return lat_error_memory(error, "the output folder");
-    struct stat st;
+    struct stat st, in;
     if (lstat(o->out, &st) != 0)
         return errno == ENOENT ? LAT_OK : lat_error_errno(error, errno, "look at", o->out);
     if (!force)
         return lat_error_set(error, LAT_ARGUMENT, "%s: exists already (--force replaces a model folder)", o->out);
-    if (!may_replace(o->out))
+    if (stat(o->in, &in) == 0 && in.st_dev == st.st_dev && in.st_ino == st.st_ino)
+        return lat_error_set(error, LAT_ARGUMENT, "%s: is the model itself, and is not replaced", o->out);
+    if (S_ISLNK(st.st_mode) || !may_replace(o->out))
         return lat_error_set(error, LAT_ARGUMENT, "%s: is no plain model folder, and is not replaced", o->out);
     o->replace = true;
     return LAT_OK;
@@ -213,7 +221,7 @@ static enum lat_status open_shard(struct lat_output *o, size_t shard, struct lat
 
 enum lat_status lat_output_begin(struct lat_output *output, struct lat_error *error)
 {
-    remove_leftovers(output->out);
+    LAT_TRY(remove_leftovers(output->out, error));
     deal(output);
     if (mkdir(output->partial, 0777) != 0)
         return lat_error_errno(error, errno, "make", output->partial);
@@ -270,6 +278,12 @@ static bool is_copied(const char *name)
     return true;
 }
 
+// The folded norms of a model that was rotated before; not those of a stranger where this run has written its own.
+static bool is_copied_sidecar(const struct lat_output *o, const char *name)
+{
+    return !o->sidecar && strcmp(name, "quarot.safetensors") == 0;
+}
+
 static enum lat_status copy_file(struct lat_output *o, const char *name, struct lat_error *error)
 {
     struct lat_file_map map;
@@ -291,7 +305,7 @@ static enum lat_status copy_others(struct lat_output *o, struct lat_error *error
         return lat_error_errno(error, errno, "read", o->in);
     for (struct dirent *e; status == LAT_OK && (e = readdir(dir));) {
         struct stat st;
-        if (is_copied(e->d_name) && fstatat(dirfd(dir), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
+        if ((is_copied(e->d_name) || is_copied_sidecar(o, e->d_name)) && fstatat(dirfd(dir), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
             status = copy_file(o, e->d_name, error);
     }
     closedir(dir);
@@ -416,6 +430,7 @@ static enum lat_status sidecar_put(struct lat_st_writer *writer, size_t index, c
 enum lat_status lat_sidecar_commit(struct lat_sidecar *sidecar, struct lat_error *error)
 {
     struct lat_st_spec *specs = lat_mem_new(sidecar->count, sizeof *specs);
+    sidecar->output->sidecar = true;
     char *path = lat_file_path_join(sidecar->output->partial, "quarot.safetensors");
     struct lat_st_writer *writer = NULL;
     enum lat_status status = specs && path ? LAT_OK : lat_error_memory(error, "quarot.safetensors");

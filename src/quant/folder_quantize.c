@@ -31,6 +31,7 @@ struct quantizer {
     struct lat_quantize_report *report;
     struct lat_error *error;
     const char *in;
+    struct lat_file_map config; // config.json
     size_t hidden;
     bool tied, untie;
     struct lat_st_folder *folder;
@@ -481,7 +482,7 @@ static enum lat_status write_config(struct quantizer *q, const struct lat_json_n
         changes[count++] = (struct lat_json_change){ NULL, "quarot_rotation_seed", seed };
         changes[count++] = (struct lat_json_change){ "text_config", "quarot_rotation_seed", seed };
     }
-    lat_json_edit(&text, root, changes, count);
+    lat_json_edit(&text, root, (const char *)q->config.bytes, q->config.length, changes, count);
     enum lat_status status = text.failed || quantization.failed || q->ignored.failed
                                ? lat_error_memory(q->error, "config.json")
                                : lat_output_write_file(q->output, "config.json", text.bytes, text.length, q->error);
@@ -531,7 +532,7 @@ static enum lat_status run_with_config(struct quantizer *q, const char *out, con
     const struct lat_json_node *text = lat_json_get(root, "text_config");
     if (lat_json_get(root, "quantization_config") || lat_json_get(text, "quantization_config"))
         return lat_error_set(q->error, LAT_ARGUMENT, "%s: is quantised already", q->in);
-    if (lat_json_get(root, "quarot_rotation_seed") && q->options->rotate)
+    if ((lat_json_get(root, "quarot_rotation_seed") || lat_json_get(text, "quarot_rotation_seed")) && q->options->rotate)
         return lat_error_set(q->error, LAT_ARGUMENT, "%s: is rotated already", q->in);
     LAT_TRY(make_rotation(q));
     LAT_TRY(lat_output_new(&q->output, q->in, out, q->options->force, q->error));
@@ -552,18 +553,17 @@ static enum lat_status run_with_config(struct quantizer *q, const char *out, con
 static enum lat_status run(struct quantizer *q, const char *out)
 {
     char *path = lat_file_path_join(q->in, "config.json");
-    struct lat_file_map map = { 0 };
     struct lat_json doc;
-    enum lat_status status = path ? lat_file_map_open(&map, path, q->error) : lat_error_memory(q->error, "a path");
+    enum lat_status status = path ? lat_file_map_open(&q->config, path, q->error) : lat_error_memory(q->error, "a path");
     if (status == LAT_OK)
-        status = lat_json_parse(&doc, (const char *)map.bytes, map.length, path, q->error);
+        status = lat_json_parse(&doc, (const char *)q->config.bytes, q->config.length, path, q->error);
     if (status == LAT_OK) {
         status = lat_st_folder_open(&q->folder, q->in, q->error);
         if (status == LAT_OK)
             status = run_with_config(q, out, doc.root);
         lat_json_release(&doc);
     }
-    lat_file_map_close(&map);
+    lat_file_map_close(&q->config);
     lat_mem_free(path);
     return status;
 }

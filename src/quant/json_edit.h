@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Lattice authors
 //
-// Writing a parsed JSON document again, keys and order kept, with members of some objects replaced, added or left out.
+// Writing a parsed JSON document again, keys, order and the spelling of numbers kept, with members of some objects replaced
+// where they stand, added at the end, or left out.
 #ifndef LAT_QUANT_JSON_EDIT_H
 #define LAT_QUANT_JSON_EDIT_H
 
@@ -14,6 +15,8 @@ struct lat_json_change {
     const char *value;
 };
 
-void lat_json_edit(struct lat_buf *out, const struct lat_json_node *root, const struct lat_json_change *changes, size_t count);
+// `text` [length]: what `root` was parsed from.
+void lat_json_edit(struct lat_buf *out, const struct lat_json_node *root, const char *text, size_t length,
+                   const struct lat_json_change *changes, size_t count);
 
 #endif

@@ -70,6 +70,18 @@ check "no such parent" refused "" quantize "$nano" "$work/none/new"
 check "out exists" refused "exists already" quantize "$nano" "$work/q4"
 check "with --force it is replaced" run quantize "$nano" "$work/q4" --bits 8 --force
 check "and nothing is left beside it" sh -c "! ls -d '$work'/q4.* >/dev/null 2>&1"
+check "the model itself is never replaced" refused "already" quantize "$work/q8" "$work/q8" --force
+cp -r "$nano" "$work/self"
+check "nor under another spelling" refused "is the model itself" quantize "$work/self" "$work/./self/" --force
+check "and stays" cmp -s "$nano/model.safetensors" "$work/self/model.safetensors"
+ln -s self "$work/link"
+check "nor what a link points at" refused "not replaced" quantize "$nano" "$work/link" --force
+check "and stays too" cmp -s "$nano/model.safetensors" "$work/self/model.safetensors"
+check "rotated only" run quantize "$nano" "$work/r16" --quarot --seed 18446744073709551615 --bits 16
+check "and quantised later" run quantize "$work/r16" "$work/r4" --bits 4
+check "the seed keeps all its digits" grep -q '"quarot_rotation_seed": 18446744073709551615' "$work/r4/config.json"
+check "folded norms come along" cmp -s "$work/r16/quarot.safetensors" "$work/r4/quarot.safetensors"
+check "rotated already" refused "rotated already" quantize "$work/r16" "$work/new" --quarot --seed 1
 mkdir "$work/precious" && echo data >"$work/precious/thesis"
 check "no model is never replaced" refused "not replaced" quantize "$nano" "$work/precious" --force
 check "and stays" test -s "$work/precious/thesis"
