@@ -305,7 +305,8 @@ static enum lat_status lint_named(struct lat_leg_result *result, const char *fol
     return status;
 }
 
-enum lat_status lat_lint_folder(struct lat_leg_result *result, const char *folder, const char *shown, const struct lat_lint_options *options,
+enum lat_status lat_lint_folder(struct lat_leg_result *result, const char *folder, const char *shown,
+                                const struct lat_lint_options *options,
                                 struct lat_error *error)
 {
     char *names[LAT_LINT_FILES_MAX] = { NULL };

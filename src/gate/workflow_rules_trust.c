@@ -60,14 +60,16 @@ static void check_action(struct lat_lint *lint, const struct lat_workflow *w, co
         }
     }
     if (!at || !is_commit(at + 1))
-        LINT_AT(lint, "D11", w, uses, "'%.100s' is not pinned by a full commit: its owner, or who takes over the account, can change it", text);
+        LINT_AT(lint, "D11", w, uses, "'%.100s' is not pinned by a full commit: its owner, or who takes over the account, can "
+                "change it", text);
 }
 
 // ---- D13
 
 static bool names_head(const char *text)
 {
-    static const char *const heads[] = { "pull_request.head.", "github.head_ref", "workflow_run.head_", "workflow_run.pull_requests", "refs/pull/",
+    static const char *const heads[] = { "pull_request.head.", "github.head_ref", "workflow_run.head_",
+        "workflow_run.pull_requests", "refs/pull/",
         "merge_commit_sha" };
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
         if (strstr(text, heads[i]))
@@ -77,7 +79,8 @@ static bool names_head(const char *text)
 
 static void check_foreign_head(struct lat_lint *lint, const struct lat_workflow *w, const struct lat_workflow_step *s, const char *event)
 {
-    const struct lat_yaml_node *with = lat_yaml_get(s->node, "with"), *ref = lat_yaml_get(with, "ref"), *repo = lat_yaml_get(with, "repository");
+    const struct lat_yaml_node *with = lat_yaml_get(s->node, "with"), *ref = lat_yaml_get(with, "ref"),
+        *repo = lat_yaml_get(with, "repository");
     bool checkout = strncmp(s->uses_text, "actions/checkout@", 17) == 0;
     if (checkout && (names_head(lat_workflow_text(ref)) || names_head(lat_workflow_text(repo)))) {
         const struct lat_yaml_node *at = names_head(lat_workflow_text(ref)) ? ref : repo;
@@ -87,18 +90,21 @@ static void check_foreign_head(struct lat_lint *lint, const struct lat_workflow 
         const struct lat_shell_command *c = &s->script.commands[i];
         size_t at = lat_shell_program(c);
         const char *program = lat_shell_program_name(c);
-        bool gh = strcmp(program, "gh") == 0 && at + 2 < c->word_count && strcmp(c->words[at + 1], "pr") == 0 && strcmp(c->words[at + 2], "checkout") == 0;
+        bool gh = strcmp(program, "gh") == 0 && at + 2 < c->word_count && strcmp(c->words[at + 1], "pr") == 0 &&
+            strcmp(c->words[at + 2], "checkout") == 0;
         bool git = false;
         for (size_t k = at + 1; k < c->word_count && strcmp(program, "git") == 0; k++)
             git = git || names_head(c->words[k]) || (strncmp(c->words[k], "pull/", 5) == 0 && strstr(c->words[k], "/head"));
         if (gh || git)
-            lat_lint_script(lint, LAT_LEG_FAIL, "D13", w, s, c->at, "%s runs with the rights of the base, and this takes what a stranger wrote", event);
+            lat_lint_script(lint, LAT_LEG_FAIL, "D13", w, s, c->at,
+                            "%s runs with the rights of the base, and this takes what a stranger wrote", event);
     }
 }
 
 // ---- D14
 
-static void check_scopes(struct lat_lint *lint, const struct lat_workflow *w, const struct lat_yaml_node *permissions, const char *job, bool codeql)
+static void check_scopes(struct lat_lint *lint, const struct lat_workflow *w, const struct lat_yaml_node *permissions,
+                         const char *job, bool codeql)
 {
     if (permissions->kind == LAT_YAML_SCALAR && strcmp(permissions->text, "write-all") == 0)
         LINT_KEY(lint, "D14", w, permissions, "job '%s' runs the code of pull requests with a token that may write everything", job);
@@ -127,7 +133,8 @@ static void check_token(struct lat_lint *lint, const struct lat_workflow *w)
             check_scopes(lint, w, all, job->id, codeql);
             said_all = true;
         } else if (!all && !called_only)
-            LINT_KEY(lint, "D14", w, job->node, "job '%s' runs the code of pull requests, and 'permissions' is missing: the token may write what the repository's default says", job->id);
+            LINT_KEY(lint, "D14", w, job->node, "job '%s' runs the code of pull requests, and 'permissions' is missing: the "
+                     "token may write what the repository's default says", job->id);
     }
 }
 
@@ -172,7 +179,8 @@ void lat_lint_rules_trust(struct lat_lint *lint, const struct lat_workflow *w)
             check_action(lint, w, uses);
         check_runner(lint, w, job);
         if (!uses && !lat_yaml_get(job->node, "timeout-minutes"))
-            LINT_KEY(lint, "D23", w, job->node, "job '%s' has no 'timeout-minutes': when it hangs it holds the check for six hours", job->id);
+            LINT_KEY(lint, "D23", w, job->node, "job '%s' has no 'timeout-minutes': when it hangs it holds the check for six "
+                     "hours", job->id);
         for (size_t k = 0; k < job->step_count; k++) {
             const struct lat_workflow_step *s = &job->steps[k];
             if (s->uses)

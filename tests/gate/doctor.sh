@@ -26,24 +26,24 @@ ends() {
 }
 
 lint() {
-    folder=$1
+    at=$1
     shift
-    [ ! -f "$folder/ruleset.json" ] || set -- --ruleset "$folder/ruleset.json" "$@"
-    [ ! -f "$folder/../contexts" ] || set -- --context "$(cat "$folder/../contexts")" "$@"
-    "$gate" doctor --only-workflows --workflows "$folder" "$@"
+    [ ! -f "$at/ruleset.json" ] || set -- --ruleset "$at/ruleset.json" "$@"
+    [ ! -f "$at/../contexts" ] || set -- --context "$(cat "$at/../contexts")" "$@"
+    "$gate" doctor --only-workflows --workflows "$at" "$@"
 }
 
 declared=$("$gate" explain --all | grep -c '^D[0-9][0-9] ')
 tested=0
 for folder in "$here"/D[0-9][0-9]; do
-    code=${folder##*/}
+    trap_code=${folder##*/}
     # What only informs (a plan that is ignored, what a ruleset leaves open) does not make the linter red.
     want=1
-    case $code in D17 | D22) want=0 ;; esac
-    ends $want " $code: " lint "$folder/bad"
+    case $trap_code in D17 | D22) want=0 ;; esac
+    ends $want " $trap_code: " lint "$folder/bad"
     ends 0 "" lint "$folder/fixed"
     ! grep -q ' WARN \| FAIL ' out || die "$folder/fixed raises $(cat out)"
-    ends 0 "^$code: " "$gate" explain "$code"
+    ends 0 "^$trap_code: " "$gate" explain "$trap_code"
     tested=$((tested + 1))
 done
 [ "$declared" -eq 25 ] && [ "$tested" -eq "$declared" ] || die "$declared codes declared, $tested tested"
