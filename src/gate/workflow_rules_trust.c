@@ -108,9 +108,12 @@ static void check_scopes(struct lat_lint *lint, const struct lat_workflow *w, co
 {
     if (permissions->kind == LAT_YAML_SCALAR && strcmp(permissions->text, "write-all") == 0)
         LINT_KEY(lint, "D14", w, permissions, "job '%s' runs the code of pull requests with a token that may write everything", job);
-    for (const struct lat_yaml_node *c = permissions->kind == LAT_YAML_MAPPING ? permissions->child : NULL; c; c = c->next)
-        if (strcmp(lat_workflow_text(c), "write") == 0 && !(codeql && strcmp(c->key, "security-events") == 0))
-            LINT_KEY(lint, "D14", w, c, "job '%s' runs the code of pull requests with a token that may write '%s'", job, c->key);
+    for (const struct lat_yaml_node *c = permissions->kind == LAT_YAML_MAPPING ? permissions->child : NULL; c; c = c->next) {
+        bool scan = strcmp(c->key, "security-events") == 0; // what uploads a scanner's results needs
+        if (strcmp(lat_workflow_text(c), "write") == 0 && !(codeql && scan))
+            lat_lint_find(lint, scan ? LAT_LEG_WARN : LAT_LEG_FAIL, "D14", w, c->key_line, c->key_column,
+                          "job '%s' runs the code of pull requests with a token that may write '%s'", job, c->key);
+    }
 }
 
 static void check_token(struct lat_lint *lint, const struct lat_workflow *w)
@@ -178,9 +181,11 @@ void lat_lint_rules_trust(struct lat_lint *lint, const struct lat_workflow *w)
         if (uses)
             check_action(lint, w, uses);
         check_runner(lint, w, job);
+        bool pull = lat_lint_on_pull_request(lint, w) && !lat_workflow_not_on_pull_request(job);
         if (!uses && !lat_yaml_get(job->node, "timeout-minutes"))
-            LINT_KEY(lint, "D23", w, job->node, "job '%s' has no 'timeout-minutes': when it hangs it holds the check for six "
-                     "hours", job->id);
+            lat_lint_find(lint, pull ? LAT_LEG_FAIL : LAT_LEG_WARN, "D23", w, job->node->key_line, job->node->key_column,
+                          "job '%s' has no 'timeout-minutes': when it hangs it holds %s for six hours", job->id,
+                          pull ? "the check" : "its runner");
         for (size_t k = 0; k < job->step_count; k++) {
             const struct lat_workflow_step *s = &job->steps[k];
             if (s->uses)
