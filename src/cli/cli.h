@@ -9,7 +9,8 @@
 #include "core/buf.h"
 #include "lattice/generate.h"
 
-extern const struct lat_command lat_command_generate, lat_command_trace, lat_command_tokenize, lat_command_doctor;
+extern const struct lat_command lat_command_generate, lat_command_trace, lat_command_tokenize, lat_command_doctor,
+    lat_command_quantize, lat_command_ppl, lat_command_bench;
 
 // Prints "lattice: <text>" on stderr and returns the status's exit code.
 int lat_cli_fail(const struct lat_error *error);

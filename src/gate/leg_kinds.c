@@ -7,6 +7,8 @@
 // One kind a line.
 static const struct lat_leg_kind *const kinds[] = {
     &lat_leg_command,
+    &lat_leg_deny,
+    &lat_leg_feeds,
     &lat_leg_doctor,
 };
 

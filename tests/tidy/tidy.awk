@@ -3,7 +3,7 @@
 #
 # Rules per line, function and file; see tidy.sh.
 BEGIN {
-    split("core 0 tensor 1 text 1 kernels 1 nn 2 models 3 runtime 4 cli 6 gate 6", pairs, " ")
+    split("core 0 tensor 1 text 1 kernels 1 nn 2 quant 2 models 3 runtime 4 cli 6 gate 6", pairs, " ")
     for (i = 1; i in pairs; i += 2) level[pairs[i]] = pairs[i + 1]
     while ((getline line < allow) > 0) {
         if (line ~ /^#/ || split(line, w, " ") == 0) continue
