@@ -7,17 +7,21 @@ usage: make.py FOLDER -o REF.safetensors [--prompts PROMPTS.json] [--ids-out IDS
 PROMPTS.json: a list of texts, or of lists of ids. docs/PARITY.md describes the file that is written.
 """
 import argparse
+import glob
 import hashlib
 import json
 import os
+import re
 import sys
 import warnings
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 warnings.filterwarnings("ignore")
+import numpy
 import torch
 import transformers
+from safetensors import safe_open
 from safetensors.torch import save_file
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -46,7 +50,32 @@ def load(folder):
     plain = type(model)._from_config(model.config, dtype=torch.float32, attn_implementation="eager").eval()
     missing = plain.load_state_dict({k: v for k, v in weights.items() if "weight_" not in k}, strict=False).missing_keys
     assert not missing, missing
+    widen_experts(plain, folder)
     return plain
+
+
+@torch.no_grad()
+def widen_experts(model, folder):
+    """Puts q * scale in float32 into the experts: their loader in transformers 5.24 rounds it to the scale's type."""
+    for file in sorted(glob.glob(os.path.join(glob.escape(folder), "model*.safetensors"))):
+        with safe_open(file, "pt") as f:
+            for name in f.keys():
+                found = re.fullmatch(r".*?(layers\..*\.experts)\.(\d+)\.(gate|up|down)_proj\.weight_packed", name)
+                if found:
+                    part = {"gate": "gate_up_proj", "up": "gate_up_proj", "down": "down_proj"}[found[3]]
+                    target = model.get_parameter(f"model.{found[1]}.{part}")[int(found[2])]
+                    half = target.shape[0] // 2
+                    target = {"gate": target[:half], "up": target[half:], "down": target}[found[3]]
+                    target.copy_(unpack(f, name.removesuffix("_packed"), target.shape))
+
+
+def unpack(file, name, shape):
+    """A symmetric pack-quantized matrix of 4 or 8 bits: codes from the low bits on, plus 2^(bits-1)."""
+    words, scale = file.get_tensor(name + "_packed").numpy().view("uint32"), file.get_tensor(name + "_scale").float()
+    bits = words.shape[1] * 32 // shape[1]
+    codes = (words[:, :, None] >> numpy.arange(0, 32, bits, dtype="uint32")) & ((1 << bits) - 1)
+    codes = torch.from_numpy(codes.reshape(len(words), -1)[:, : shape[1]].astype("float32")) - (1 << (bits - 1))
+    return codes * scale.repeat_interleave(shape[1] // scale.shape[1], 1)
 
 
 def let_all_linear_models_cache(model):
