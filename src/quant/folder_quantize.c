@@ -206,7 +206,8 @@ static enum lat_status add_linear(struct quantizer *q, const struct lat_st_tenso
     if (q->options->bits <= 8 && expert && !role->experts)
         return add_merged_experts(q, t, job);
     if (q->options->bits <= 8) {
-        note(q, t->name, fits ? "not all experts' columns are whole groups: kept as it is" : "its columns are no whole groups: kept as it is");
+        note(q, t->name, fits ? "not all experts' columns are whole groups: kept as it is"
+                              : "its columns are no whole groups: kept as it is");
         lat_buf_addf(&q->ignored, ", \"%s\"", base);
     }
     return add_kept(q, t, job, matrices, t->name);
