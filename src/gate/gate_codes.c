@@ -7,6 +7,8 @@
 // One table a line, by area.
 const struct lat_gate_code_table *const lat_gate_code_tables[] = {
     &lat_gate_codes_core,
+    &lat_gate_codes_deny,
+    &lat_gate_codes_doctor,
     NULL,
 };
 

@@ -7,22 +7,18 @@ usage: make.py FOLDER -o REF.safetensors [--prompts PROMPTS.json] [--ids-out IDS
 PROMPTS.json: a list of texts, or of lists of ids. docs/PARITY.md describes the file that is written.
 """
 import argparse
-import glob
 import hashlib
 import json
 import os
-import re
 import sys
 import warnings
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 warnings.filterwarnings("ignore")
-import numpy
 import torch
 import transformers
-from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from truth import double_copy, exact
@@ -39,43 +35,67 @@ def model_digests(folder):
 
 
 def load(folder):
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    with open(os.path.join(folder, "config.json")) as f:
+        asymmetric = '"symmetric": false' in f.read()
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager", ignore_mismatched_sizes=asymmetric).eval()
     if getattr(model.config, "quantization_config", None) is None:
         return model
-    # compressed-tensors widens packed weights when the model first runs; the same numbers in plain layers can be doubled.
-    with torch.no_grad():
-        model(torch.tensor([[0]]))
-    weights = model.state_dict()
     del model.config.quantization_config
     plain = type(model)._from_config(model.config, dtype=torch.float32, attn_implementation="eager").eval()
-    missing = plain.load_state_dict({k: v for k, v in weights.items() if "weight_" not in k}, strict=False).missing_keys
-    assert not missing, missing
-    widen_experts(plain, folder)
+    weights = as_text_model(widened(folder))
+    missing, unexpected = plain.load_state_dict(weights, strict=False)
+    assert not unexpected and all("rotary" in name for name in missing), (missing, unexpected)
+    # The library's own widening must agree wherever it can load the folder (it cannot load packed zero points).
+    ids = torch.tensor([[0, 1, 2]])
+    with torch.no_grad():
+        logits, theirs = model(ids).logits, model.state_dict()
+        # transformers 5.24 rounds q * scale of experts to the scale's type when it loads; the folder means the product.
+        experts = {n: theirs[n] for n in weights if ".experts." in n and theirs[n].dtype != torch.float32}
+        assert all(torch.equal(weights[n].to(value.dtype), value) for n, value in experts.items()), "experts differ"
+        apart = 0 if asymmetric or experts else float((plain(ids).logits - logits).abs().max())
+    assert apart < 1e-4, f"compressed-tensors disagrees by {apart}"
     return plain
 
 
-@torch.no_grad()
-def widen_experts(model, folder):
-    """Puts q * scale in float32 into the experts: their loader in transformers 5.24 rounds it to the scale's type."""
-    for file in sorted(glob.glob(os.path.join(glob.escape(folder), "model*.safetensors"))):
-        with safe_open(file, "pt") as f:
-            for name in f.keys():
-                found = re.fullmatch(r".*?(layers\..*\.experts)\.(\d+)\.(gate|up|down)_proj\.weight_packed", name)
-                if found:
-                    part = {"gate": "gate_up_proj", "up": "gate_up_proj", "down": "down_proj"}[found[3]]
-                    target = model.get_parameter(f"model.{found[1]}.{part}")[int(found[2])]
-                    half = target.shape[0] // 2
-                    target = {"gate": target[:half], "up": target[half:], "down": target}[found[3]]
-                    target.copy_(unpack(f, name.removesuffix("_packed"), target.shape))
+def as_text_model(weights):
+    """Names of the text class; experts in a tensor each become the two tensors that it has."""
+    out = {n.replace("model.language_model.", "model."): t for n, t in weights.items()
+           if not n.startswith("mtp.") and ".mtp." not in n and "visual." not in n}
+    for stem in sorted({n[: n.index(".experts.0.")] + ".experts." for n in out if ".experts.0." in n}):
+        count = len({n[len(stem) :].split(".")[0] for n in out if n.startswith(stem)})
+        take = lambda part: torch.stack([out.pop(f"{stem}{e}.{part}_proj.weight") for e in range(count)])
+        out[stem + "gate_up_proj"] = torch.cat([take("gate"), take("up")], 1)
+        out[stem + "down_proj"] = take("down")
+    return out
 
 
-def unpack(file, name, shape):
-    """A symmetric pack-quantized matrix of 4 or 8 bits: codes from the low bits on, plus 2^(bits-1)."""
-    words, scale = file.get_tensor(name + "_packed").numpy().view("uint32"), file.get_tensor(name + "_scale").float()
-    bits = words.shape[1] * 32 // shape[1]
-    codes = (words[:, :, None] >> numpy.arange(0, 32, bits, dtype="uint32")) & ((1 << bits) - 1)
-    codes = torch.from_numpy(codes.reshape(len(words), -1)[:, : shape[1]].astype("float32")) - (1 << (bits - 1))
-    return codes * scale.repeat_interleave(shape[1] // scale.shape[1], 1)
+def widened(folder):
+    """All weights as float32, packed ones read by the format's rule: (code - zero point) * scale."""
+    stored = {}
+    for name in sorted(n for n in os.listdir(folder) if n.endswith(".safetensors") and n.startswith("model")):
+        stored.update(load_file(os.path.join(folder, name)))
+
+    def unpack(words, bits):
+        codes = (words.unsqueeze(-1) >> (torch.arange(32 // bits) * bits)) & ((1 << bits) - 1)
+        return codes.reshape(words.shape[0], -1) - (1 << (bits - 1))
+
+    out = {}
+    for name, value in stored.items():
+        base, packed, part = name.rpartition(".weight_")
+        if not packed:
+            out[name] = value.float()
+        if part != "packed":
+            continue
+        rows, cols = stored[base + ".weight_shape"].tolist()
+        bits = value.shape[1] * 32 // cols
+        scale = stored[base + ".weight_scale"].float().repeat_interleave(cols // stored[base + ".weight_scale"].shape[1], 1)
+        codes = unpack(value, bits)[:, :cols]
+        if base + ".weight_zero_point" in stored:
+            zero = unpack(stored[base + ".weight_zero_point"].t().contiguous(), bits).t()[:rows]
+            codes = codes - zero.repeat_interleave(cols // zero.shape[1], 1)
+        out[base + ".weight"] = codes.float() * scale
+    return out
 
 
 def let_all_linear_models_cache(model):

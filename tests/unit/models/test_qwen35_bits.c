@@ -112,10 +112,8 @@ static void check_folder(const char *folder)
     free(want.logits);
 }
 
-static void test_tiny_checkpoints(void **state)
+static int check_folders(const char *root)
 {
-    (void)state;
-    static const char root[] = LATTICE_SOURCE_DIR "/tests/golden/qwen35";
     int checked = 0;
     DIR *dir = opendir(root);
     assert_non_null(dir);
@@ -129,7 +127,14 @@ static void test_tiny_checkpoints(void **state)
         lat_mem_free(config);
     }
     closedir(dir);
-    assert_true(checked >= 8);
+    return checked;
+}
+
+static void test_tiny_checkpoints(void **state)
+{
+    (void)state;
+    assert_true(check_folders(LATTICE_SOURCE_DIR "/tests/golden/qwen35") >= 8);
+    assert_true(check_folders(LATTICE_SOURCE_DIR "/tests/golden/quantized") >= 3);
 }
 
 static void test_nano(void **state)
