@@ -590,6 +590,8 @@ static enum lat_status run_with_config(struct quantizer *q, const char *out, con
     LAT_TRY(make_rotation(q));
     LAT_TRY(lat_output_new(&q->output, q->in, out, q->options->force, q->error));
     LAT_TRY(plan(q));
+    if (q->report->notes.failed)
+        return lat_error_memory(q->error, "the notes");
     q->report->bytes_after = lat_output_bytes(q->output);
     if (q->options->dry_run)
         return LAT_OK;
