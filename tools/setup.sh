@@ -55,6 +55,8 @@ setup_build() {
     need "has pkg-config" pkg-config
     need "has_pc libutf8proc" libutf8proc-dev
     need "has_pc libpcre2-8" libpcre2-dev
+    need "has_pc jansson" libjansson-dev
+    need "has_pc yaml-0.1" libyaml-dev
     install_missing
 }
 

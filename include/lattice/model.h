@@ -34,7 +34,7 @@ enum { LAT_EOS_MAX = 16 };
 struct lat_model_info {
     const char *folder;
     const char *model_type; // as in config.json: "qwen3_5_text", "qwen3_5_moe", ...
-    const char *dtype;      // of the largest part of the weights: "BF16"
+    const char *dtype;      // of the largest part of the weights: "BF16", "INT4", ...
     size_t vocab_size;
     size_t hidden_size;
     size_t layers;
@@ -66,6 +66,15 @@ enum { LAT_POINT_EMBED = -1, LAT_POINT_NORM = -2, LAT_POINT_LOGITS = -3 };
 typedef enum lat_status lat_observe_fn(void *context, int point, size_t position, size_t rows, size_t width,
                                        const float *values, struct lat_error *error);
 
+// How products are computed. Each way has the same bits for any threads, chunk and batch; the first two also for any
+// instruction set.
+enum lat_compute {
+    LAT_COMPUTE_DEFAULT, // activations quantised to 8 bits in blocks of 32, exact integer products
+    LAT_COMPUTE_EXACT,   // f32 activations times weights widened to f32: what Hugging Face computes. Slow
+    LAT_COMPUTE_FAST,    // as the default, but products with bf16 weights take bf16 activations where the machine has
+                         // instructions for it: other bits there than elsewhere
+};
+
 struct lat_session_options {
     size_t context; // positions that the session can hold; 0: 4096, or positions_max when that is less
     size_t chunk;   // most tokens of one prefill step; 0: 128. Does not change a bit of any result
@@ -73,6 +82,8 @@ struct lat_session_options {
     lat_observe_fn *observe;
     void *observe_context;
     bool observe_logits;      // logits of every position, not only of the last
+    enum lat_compute compute;
+    bool half_cache; // keep keys and values as f16: half the memory, other bits
     const volatile int *cancel; // evaluation ends with LAT_CANCELLED soon after it becomes non-zero; may be NULL
 };
 
@@ -96,7 +107,7 @@ LAT_API size_t lat_session_context(const struct lat_session *session);
 LAT_API int lat_session_threads(const struct lat_session *session);
 LAT_API void lat_session_reset(struct lat_session *session); // empty again, memory kept
 
-// The instruction set whose kernels are in use: "scalar", "avx2", "avx512", "neon". LATTICE_ISA lowers it; an unknown
+// The instruction set whose kernels are in use: "scalar", "avx2", "avx512", "neon", "dotprod". LATTICE_ISA lowers it; an unknown
 // value, or one that this machine lacks, is refused by lat_model_open.
 LAT_API const char *lat_isa_name(void);
 

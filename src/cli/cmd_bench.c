@@ -14,10 +14,13 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/rng.h"
+#include "lattice/batch.h"
+#include "runtime/sampler.h"
 
 struct bench_values {
     const char *shape, *output;
-    size_t bits, head_bits, prompt, decode, threads, chunk, repeats;
+    struct lat_cli_run run;
+    size_t bits, head_bits, prompt, decode, batch, repeats;
     uint64_t seed;
     bool json, csv;
 };
@@ -33,8 +36,8 @@ static const struct lat_option options[] = {
     { "-p", "N", "tokens of the prompt (512)", LAT_OPTION_COUNT, AT(prompt) },
     { "-n", "N", "tokens decoded after it; 0 leaves decoding out (64)", LAT_OPTION_COUNT, AT(decode) },
     { "-r", "N", "repetitions, after one that does not count (5)", LAT_OPTION_COUNT, AT(repeats) },
-    { "--threads", "N", "(the processors of this process)", LAT_OPTION_COUNT, AT(threads) },
-    { "--chunk", "N", "tokens of one prefill step (128)", LAT_OPTION_COUNT, AT(chunk) },
+    { "--batch", "B", "sequences at once, each with its own prompt; rates are of all together (1)", LAT_OPTION_COUNT, AT(batch) },
+    LAT_CLI_RUN_OPTIONS(AT(run)),
     { "--json", NULL, "a JSON object", LAT_OPTION_FLAG, AT(json) },
     { "--csv", NULL, "a line of names and a line of values", LAT_OPTION_FLAG, AT(csv) },
 };
@@ -53,7 +56,9 @@ struct spread {
 struct bench {
     const struct bench_values *values;
     struct lat_model *model;
-    struct lat_session *session;
+    struct lat_session *session; // one sequence
+    struct lat_batch *batch;     // several
+    int threads;
     struct lat_roof *roof;
     struct lat_model_cost cost;
     struct lat_ids prompt;
@@ -77,6 +82,8 @@ static enum lat_status check(const struct bench_values *v, const struct lat_oper
         return lat_error_set(error, LAT_ARGUMENT, "-p, -n: %zu and %zu tokens are not from 1 and from 0 on", v->prompt, v->decode);
     if (v->repeats < 1 || v->repeats > REPEATS_MAX)
         return lat_error_set(error, LAT_ARGUMENT, "-r: %zu is outside 1 to %d", v->repeats, REPEATS_MAX);
+    if (v->batch < 1 || v->batch > LAT_BATCH_SEQUENCES_MAX)
+        return lat_error_set(error, LAT_ARGUMENT, "--batch: %zu is outside 1 to %d", v->batch, LAT_BATCH_SEQUENCES_MAX);
     if (v->json && v->csv)
         return lat_error_set(error, LAT_ARGUMENT, "give one of --json and --csv");
     return LAT_OK;
@@ -112,15 +119,20 @@ static enum lat_status open_shape(struct bench *b, struct lat_error *error)
 static enum lat_status open_session(struct bench *b, struct lat_error *error)
 {
     const struct bench_values *v = b->values;
-    struct lat_session_options o = { .context = v->prompt + v->decode + 1, .chunk = v->chunk, .cancel = lat_cli_cancel_flag() };
-    LAT_TRY(lat_cli_threads(v->threads, &o.threads, error));
+    struct lat_session_options o = { .context = v->prompt + v->decode + 1, .cancel = lat_cli_cancel_flag() };
+    LAT_TRY(lat_cli_run_options(&v->run, &o, error));
     double start = lat_clock_seconds();
-    LAT_TRY(lat_session_new(&b->session, b->model, &o, error));
+    if (v->batch > 1)
+        LAT_TRY(lat_batch_new(&b->batch, b->model, &o, v->batch, error));
+    else
+        LAT_TRY(lat_session_new(&b->session, b->model, &o, error));
+    b->threads = b->batch ? lat_batch_threads(b->batch) : lat_session_threads(b->session);
     b->load_s += lat_clock_seconds() - start;
-    b->prompt.items = lat_mem_new(v->prompt, sizeof *b->prompt.items);
+    size_t ids = v->prompt;
+    b->prompt.items = lat_size_mul(v->prompt, v->batch, &ids) ? lat_mem_new(ids, sizeof *b->prompt.items) : NULL;
     if (!b->prompt.items)
-        return lat_error_memory(error, "the prompt");
-    b->prompt.count = b->prompt.capacity = v->prompt;
+        return lat_error_memory(error, "the prompts");
+    b->prompt.count = b->prompt.capacity = ids;
     return LAT_OK;
 }
 
@@ -156,15 +168,46 @@ static enum lat_status run_once(struct bench *b, uint64_t seed, bool counts, str
     return whole ? LAT_OK : lat_error_set(error, LAT_CANCELLED, "cancelled");
 }
 
+// All sequences' prompts, then a token of each at a time: the most probable one.
+static enum lat_status run_batch(struct bench *b, uint64_t seed, bool counts, struct lat_error *error)
+{
+    const struct bench_values *v = b->values;
+    struct lat_batch_item items[LAT_BATCH_SEQUENCES_MAX];
+    int32_t next[LAT_BATCH_SEQUENCES_MAX];
+    size_t vocab = lat_model_info_view(b->model)->vocab_size;
+    draw_prompt(b, seed);
+    for (size_t i = 0; i < v->batch; i++) {
+        lat_batch_reset(b->batch, i);
+        items[i] = (struct lat_batch_item){ i, b->prompt.items + i * v->prompt, v->prompt };
+    }
+    double start = lat_clock_seconds(), prompts_s = 0;
+    for (size_t step = 0; step <= v->decode; step++) {
+        LAT_TRY(lat_batch_eval(b->batch, items, v->batch, error));
+        for (size_t i = 0; i < v->batch; i++) {
+            next[i] = lat_argmax(lat_batch_logits(b->batch, i), vocab, NULL);
+            items[i] = (struct lat_batch_item){ i, &next[i], 1 };
+        }
+        if (step == 0)
+            prompts_s = lat_clock_seconds() - start;
+    }
+    if (counts) {
+        put(&b->prefill, prompts_s);
+        put(&b->first, prompts_s);
+        put(&b->decode, lat_clock_seconds() - start - prompts_s);
+    }
+    return LAT_OK;
+}
+
 static enum lat_status run_all(struct bench *b, struct lat_error *error)
 {
     const struct bench_values *v = b->values;
-    LAT_TRY(run_once(b, v->seed, false, error));
+    enum lat_status (*run)(struct bench *, uint64_t, bool, struct lat_error *) = b->batch ? run_batch : run_once;
+    LAT_TRY(run(b, v->seed, false, error));
     b->peak_rss = lat_clock_peak_rss(); // before the buffer of the machine's own measure is there
-    LAT_TRY(lat_roof_new(&b->roof, lat_session_threads(b->session), error));
+    LAT_TRY(lat_roof_new(&b->roof, b->threads, error));
     for (size_t i = 0; i < v->repeats; i++) {
         lat_roof_sample(b->roof);
-        LAT_TRY(run_once(b, v->seed + 1 + i, true, error));
+        LAT_TRY(run(b, v->seed + 1 + i, true, error));
     }
     lat_roof_sample(b->roof);
     return LAT_OK;
@@ -272,23 +315,24 @@ static void fill(struct table *t, const struct bench *b)
     const struct bench_values *v = b->values;
     const struct lat_roof_figures *roof = lat_roof_view(b->roof);
     struct lat_roof_peak peak = peak_in_use(b);
-    struct spread prefill = spread_of(&b->prefill, (double)v->prompt);
-    struct spread decode = v->decode ? spread_of(&b->decode, (double)v->decode) : (struct spread){ 0 };
+    struct spread prefill = spread_of(&b->prefill, (double)(v->prompt * v->batch));
+    struct spread decode = v->decode ? spread_of(&b->decode, (double)(v->decode * v->batch)) : (struct spread){ 0 };
     put_whole(t, "prompt", v->prompt);
     put_whole(t, "decode", v->decode);
+    put_whole(t, "batch", v->batch);
     put_whole(t, "repeats", v->repeats);
     put_spread(t, "prefill_tok_s", prefill);
     put_spread(t, "decode_tok_s", decode);
     put_spread(t, "ttft_s", spread_of(&b->first, 0));
     put_whole(t, "peak_rss_bytes", b->peak_rss);
     put_whole(t, "bytes_per_token", (unsigned long long)(b->cost.bytes_per_token + 0.5));
-    put_spread(t, "bandwidth_share", scaled(decode, b->cost.bytes_per_token / roof->read_bytes_s));
+    put_spread(t, "bandwidth_share", scaled(decode, b->cost.bytes_per_token / (double)v->batch / roof->read_bytes_s));
     put_whole(t, "ops_per_token", (unsigned long long)(b->cost.ops_per_token + 0.5));
     put_spread(t, "op_share", scaled(prefill, peak.rate > 0 ? b->cost.ops_per_token / peak.rate : 0));
     put_text(t, "op_how", peak.how);
     put_roof(t, roof);
     put_text(t, "isa", lat_isa_name());
-    put_whole(t, "threads", (unsigned long long)lat_session_threads(b->session));
+    put_whole(t, "threads", (unsigned long long)b->threads);
     put_text(t, "dtype", lat_model_info_view(b->model)->dtype);
     put_whole(t, "weight_bytes", lat_model_info_view(b->model)->weight_bytes);
     put_whole(t, "parameters", lat_model_info_view(b->model)->parameters);
@@ -317,17 +361,17 @@ static void add_text(struct lat_buf *out, const struct bench *b)
     const struct bench_values *v = b->values;
     const struct lat_roof_figures *f = lat_roof_view(b->roof);
     struct lat_roof_peak peak = peak_in_use(b);
-    struct spread prefill = spread_of(&b->prefill, (double)v->prompt), first = spread_of(&b->first, 0);
+    struct spread prefill = spread_of(&b->prefill, (double)(v->prompt * v->batch)), first = spread_of(&b->first, 0);
     lat_buf_addf(out, "prefill %4zu   %9.1f tokens/s [%.1f - %.1f], %.1f %% of %.1f G operations/s (%s)\n", v->prompt, prefill.median,
                  prefill.min, prefill.max, 100 * prefill.median * b->cost.ops_per_token / peak.rate, peak.rate / 1e9, peak.how);
     if (v->decode) {
-        struct spread decode = spread_of(&b->decode, (double)v->decode);
+        struct spread decode = spread_of(&b->decode, (double)(v->decode * v->batch));
         lat_buf_addf(out, "decode  %4zu   %9.1f tokens/s [%.1f - %.1f], %.1f %% of %.1f GB/s\n", v->decode, decode.median, decode.min,
-                     decode.max, 100 * decode.median * b->cost.bytes_per_token / f->read_bytes_s, f->read_bytes_s / 1e9);
+                     decode.max, 100 * decode.median / (double)v->batch * b->cost.bytes_per_token / f->read_bytes_s, f->read_bytes_s / 1e9);
     }
     lat_buf_addf(out, "first token    %9.4f s [%.4f - %.4f]; %.1f MB a token; peak RSS %.0f MB\n", first.median, first.min, first.max,
                  b->cost.bytes_per_token / 1e6, (double)b->peak_rss / 1e6);
-    lat_buf_addf(out, "%s, %d threads, %s, %zu repetitions\n", lat_isa_name(), lat_session_threads(b->session),
+    lat_buf_addf(out, "%s, %d threads, %s, %zu repetitions\n", lat_isa_name(), b->threads,
                  lat_model_info_view(b->model)->dtype, v->repeats);
 }
 
@@ -353,7 +397,7 @@ static enum lat_status bench(struct bench *b, const struct lat_operands *operand
     const struct bench_values *v = b->values;
     int threads;
     LAT_TRY(check(v, operands, error));
-    LAT_TRY(lat_cli_threads(v->threads, &threads, error)); // before anything large is made
+    LAT_TRY(lat_cli_threads(v->run.threads, &threads, error)); // before anything large is made
     if (v->output) {
         struct lat_shape_options o = shape_options(v);
         return lat_shape_write(v->shape, v->output, &o, error);
@@ -366,7 +410,7 @@ static enum lat_status bench(struct bench *b, const struct lat_operands *operand
 
 static int run(int argc, char **argv, const struct lat_command *self)
 {
-    struct bench_values values = { .prompt = 512, .decode = 64, .repeats = 5 };
+    struct bench_values values = { .prompt = 512, .decode = 64, .batch = 1, .repeats = 5 };
     struct lat_operands operands;
     struct lat_error error = { 0 };
     struct bench *b = lat_mem_new(1, sizeof *b);
@@ -381,6 +425,7 @@ static int run(int argc, char **argv, const struct lat_command *self)
     if (b) {
         lat_roof_free(b->roof);
         lat_session_free(b->session);
+        lat_batch_free(b->batch);
         lat_ids_release(&b->prompt);
         lat_model_close(b->model);
     }
@@ -402,7 +447,7 @@ const struct lat_command lat_command_bench = {
                "and attention are in neither. Shares are these over the ceilings; of a model that fits into a cache they can be\n"
                "above 1. --shape makes weights from the seed in a folder in memory (TMPDIR, else /dev/shm, else /tmp), which is\n"
                "removed as soon as it is open. 8 and 4 bits are groups of 32 with bf16 scales.\n"
-               "JSON and CSV, medians with _min and _max: prompt, decode, repeats, prefill_tok_s, decode_tok_s, ttft_s,\n"
+               "JSON and CSV, medians with _min and _max: prompt, decode, batch, repeats, prefill_tok_s, decode_tok_s, ttft_s,\n"
                "peak_rss_bytes, bytes_per_token, bandwidth_share, ops_per_token, op_share, op_how, read_bytes_s,\n"
                "read_buffer_bytes, f32_ops_s, f32_how, int8_ops_s, int8_how, tile_ops_s, tile_how, isa, threads, dtype,\n"
                "weight_bytes, parameters, load_s.\n",

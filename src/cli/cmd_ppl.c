@@ -16,7 +16,9 @@
 
 struct ppl_values {
     const char *against;
-    size_t context, stride, threads;
+    struct lat_cli_run run;
+    const char *against_compute;
+    size_t context, stride;
     bool json;
 };
 
@@ -26,7 +28,8 @@ static const struct lat_option options[] = {
     { "--ctx", "N", "tokens of a window (1024, or what the model allows)", LAT_OPTION_COUNT, AT(context) },
     { "--stride", "N", "tokens from one window's start to the next's (half of --ctx)", LAT_OPTION_COUNT, AT(stride) },
     { "--against", "OTHER", "also compare with this folder, taken as the reference", LAT_OPTION_TEXT, AT(against) },
-    { "--threads", "N", "(the processors of this process)", LAT_OPTION_COUNT, AT(threads) },
+    { "--against-compute", "WAY", "how OTHER is computed (as --compute)", LAT_OPTION_TEXT, AT(against_compute) },
+    LAT_CLI_RUN_OPTIONS(AT(run)),
     { "--json", NULL, "a JSON object", LAT_OPTION_FLAG, AT(json) },
 };
 
@@ -191,7 +194,10 @@ static enum lat_status open_session(struct measure *m, struct side *side, lat_ob
     size_t longest = m->context < m->ids.count ? m->context : m->ids.count;
     struct lat_session_options o = { .context = longest, .observe = fn, .observe_context = m, .observe_logits = true,
                                      .cancel = lat_cli_cancel_flag() };
-    LAT_TRY(lat_cli_threads(m->values->threads, &o.threads, error));
+    struct lat_cli_run run = m->values->run;
+    if (side == &m->reference && m->values->against_compute)
+        run.compute = m->values->against_compute;
+    LAT_TRY(lat_cli_run_options(&run, &o, error));
     return lat_session_new(&side->session, side->model, &o, error);
 }
 

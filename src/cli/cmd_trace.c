@@ -17,7 +17,8 @@
 
 struct trace_values {
     const char *text, *ids, *ids_file, *output;
-    size_t greedy, threads, chunk;
+    struct lat_cli_run run;
+    size_t greedy;
     bool layers, json;
 };
 
@@ -31,8 +32,7 @@ static const struct lat_option options[] = {
     { "--layers", NULL, "also embed, layers.<i> and norm", LAT_OPTION_FLAG, AT(layers) },
     { "-n", "N", "also greedy_ids and greedy_margin of N further tokens, end-of-text ids ignored (0)", LAT_OPTION_COUNT, AT(greedy) },
     { "-o", "T.safetensors", "the file to write; it appears when it is whole", LAT_OPTION_TEXT, AT(output) },
-    { "--threads", "N", "(the processors of this process)", LAT_OPTION_COUNT, AT(threads) },
-    { "--chunk", "N", "tokens of one prefill step; does not change a bit (128)", LAT_OPTION_COUNT, AT(chunk) },
+    LAT_CLI_RUN_OPTIONS(AT(run)),
     { "--json", NULL, "a JSON object about what was written, instead of a line", LAT_OPTION_FLAG, AT(json) },
 };
 
@@ -324,9 +324,9 @@ static enum lat_status open_session(struct trace *t, struct lat_error *error)
         longest = t->prompts[i].count > longest ? t->prompts[i].count : longest;
     if (t->values->greedy > (size_t)1 << 31)
         return lat_error_set(error, LAT_ARGUMENT, "-n: %zu is too much", t->values->greedy);
-    struct lat_session_options o = { .context = longest + t->values->greedy, .chunk = t->values->chunk, .observe = observe,
+    struct lat_session_options o = { .context = longest + t->values->greedy, .observe = observe,
                                      .observe_context = t, .observe_logits = true, .cancel = lat_cli_cancel_flag() };
-    LAT_TRY(lat_cli_threads(t->values->threads, &o.threads, error));
+    LAT_TRY(lat_cli_run_options(&t->values->run, &o, error));
     return lat_session_new(&t->session, t->model, &o, error);
 }
 

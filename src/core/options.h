@@ -50,7 +50,7 @@ struct lat_command {
     int (*run)(int argc, char **argv, const struct lat_command *self);
 };
 
-enum { LAT_OPERANDS_MAX = 4 };
+enum { LAT_OPERANDS_MAX = 64 };
 
 struct lat_operands {
     const char *items[LAT_OPERANDS_MAX];

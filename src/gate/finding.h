@@ -34,6 +34,8 @@ struct lat_finding {
     const char *fix;          // one line: how to repair; may be NULL
 };
 
+enum { LAT_LEG_FINDINGS_MAX = 2000 };
+
 struct lat_leg_result {
     const char *leg;
     enum lat_leg_state state; // at least as bad as every finding
@@ -45,17 +47,22 @@ struct lat_leg_result {
     int process_status; // exit status of the leg's own process, the second witness; 0 when it ran inside the gate
     struct lat_finding *findings;
     size_t finding_count, finding_capacity;
+    size_t findings_dropped; // beyond LAT_LEG_FINDINGS_MAX, or for want of memory; they count in `state`
     json_t *details; // object; what only this kind of leg has. May be NULL
     struct lat_arena arena; // owns every text above
 };
 
 void lat_leg_result_init(struct lat_leg_result *result, const char *leg);
 void lat_leg_result_release(struct lat_leg_result *result);
-// Adds a finding (texts are copied, control bytes escaped) and worsens the state. A failed allocation worsens the state
-// to ERROR all the same. `message` is printf style.
+// Adds a finding (texts are copied; all but the path become one line of UTF-8 with control bytes escaped) and worsens the
+// state. A failed allocation worsens the state to ERROR all the same. `message` is printf style.
 void lat_leg_find(struct lat_leg_result *result, enum lat_leg_state state, const char *code, const char *path,
                   size_t line, const char *fix, const char *message, ...) LAT_PRINTF(7, 8);
-// Closes a result: a population below its minimum is V205 ERROR, whatever was found.
+// `text` as one line of UTF-8, control bytes escaped, in the result's memory: for what comes from strangers and goes into
+// JSON. NULL when memory is short.
+const char *lat_leg_text(struct lat_leg_result *result, const char *text);
+// Closes a result: a population below its minimum is V205 ERROR, whatever was found. Without a minimum a population of
+// zero is that, too, unless the state says already that nothing could be measured.
 void lat_leg_result_close(struct lat_leg_result *result);
 
 #endif

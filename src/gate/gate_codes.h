@@ -22,6 +22,12 @@ struct lat_gate_code_table {
     size_t count;
 };
 
+// codes_<area>.c defines lat_gate_codes_<area>; gate_codes.c lists it.
+extern const struct lat_gate_code_table
+    lat_gate_codes_core,
+    lat_gate_codes_deny,
+    lat_gate_codes_doctor;
+
 extern const struct lat_gate_code_table *const lat_gate_code_tables[]; // NULL-terminated
 const struct lat_gate_code *lat_gate_code_find(const char *code);
 

@@ -8,6 +8,8 @@
 
 #include "gate/yaml_tree.h"
 
+// Schema 1: schema: 1; project: {name, default_branch}; paths: {always, inert, inert_except}; areas: {NAME: [globs]};
+// legs: {NAME: {kind, areas, ...}}; waivers: [{leg, reason, owner, until, and at least one of code, path, anchor, rung}].
 enum { LAT_POLICY_LEGS_MAX = 64, LAT_POLICY_AREAS_MAX = 32 };
 
 struct lat_policy_area {
@@ -17,7 +19,7 @@ struct lat_policy_area {
 
 struct lat_policy_leg {
     const char *name, *kind; // kind: command, features, bench-compile, deny, feeds, parity, doctor
-    bool required;
+    bool required; // unless it says `required: false`
     struct lat_text_list areas; // names of areas, or "*"
     struct lat_text_list needs; // legs that must be green before this one is run, e.g. a build
     double budget_s;     // 0: 3600
@@ -46,5 +48,16 @@ LAT_NODISCARD enum lat_status lat_policy_parse(struct lat_policy *policy, const 
 LAT_NODISCARD enum lat_status lat_policy_read(struct lat_policy *policy, const char *path, struct lat_error *error);
 void lat_policy_release(struct lat_policy *policy);
 const struct lat_policy_leg *lat_policy_leg_find(const struct lat_policy *policy, const char *name);
+
+// A pattern that matches no file: a rule that has rotted.
+struct lat_policy_dead_glob {
+    const char *list; // name of the area, or "always", "inert", "inert_except"
+    const char *pattern;
+    size_t line, column; // in the policy
+    bool whole_area;     // no pattern of this area matches anything: nothing can ever require its legs
+};
+// All of them, of which the first `out_max` go to `out`, for the tracked files `paths`.
+size_t lat_policy_dead_globs(const struct lat_policy *policy, const char *const *paths, size_t path_count,
+                             struct lat_policy_dead_glob *out, size_t out_max);
 
 #endif

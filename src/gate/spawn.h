@@ -31,12 +31,13 @@ struct lat_spawn_result {
     bool timed_out, over_memory;
     double seconds;
     uint64_t rss_peak; // largest seen
-    struct lat_buf out, err;
+    struct lat_buf out, err; // `bytes` is never NULL after LAT_OK
     bool out_cut, err_cut;
 };
 
-// LAT_NOT_FOUND when the program does not exist (never mixed up with an exit status of 127). LAT_OK says only that the
-// child ran to some end: look at the result.
+// LAT_NOT_FOUND when the program does not exist (never mixed up with an exit status of 127), LAT_CANCELLED when SIGINT,
+// SIGTERM or SIGHUP came to us meanwhile (the group is ended first, then the signal takes its course). LAT_OK says only
+// that the child ran to some end: look at the result. What a child leaves running in its group is killed.
 LAT_NODISCARD enum lat_status lat_spawn_run(struct lat_spawn_result *result, const struct lat_spawn_options *options,
                                             struct lat_error *error);
 void lat_spawn_result_release(struct lat_spawn_result *result);

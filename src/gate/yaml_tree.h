@@ -57,9 +57,12 @@ LAT_NODISCARD enum lat_status lat_yaml_read_count(const struct lat_yaml *doc, co
                                                   const char *key, uint64_t most, uint64_t *out, struct lat_error *error);
 LAT_NODISCARD enum lat_status lat_yaml_read_number(const struct lat_yaml *doc, const struct lat_yaml_node *map,
                                                    const char *key, double *out, struct lat_error *error);
-// "90s", "20m", "2h" to seconds
+// "90s", "20m", "2h", "14d" to seconds
 LAT_NODISCARD enum lat_status lat_yaml_read_duration(const struct lat_yaml *doc, const struct lat_yaml_node *map,
                                                      const char *key, double *seconds, struct lat_error *error);
+// "4096", "512MiB", "2GiB" to bytes
+LAT_NODISCARD enum lat_status lat_yaml_read_bytes(const struct lat_yaml *doc, const struct lat_yaml_node *map,
+                                                  const char *key, uint64_t *bytes, struct lat_error *error);
 // A sequence of scalars, or one scalar, to `texts` (memory of the document's arena).
 struct lat_text_list {
     const char *const *items;

@@ -34,6 +34,9 @@ static void fill_info(struct lat_model *m)
         if (m->weights.bytes_by_dtype[d] > m->weights.bytes_by_dtype[most])
             most = (enum lat_dtype)d;
     info->dtype = lat_dtype_name(most);
+    const uint64_t *quantized = m->weights.bytes_by_width; // the table of embeddings may be larger, but is hardly read
+    if (quantized[0] || quantized[1])
+        info->dtype = quantized[1] > quantized[0] ? "INT4" : "INT8";
 }
 
 static enum lat_status open_parts(struct lat_model *m, const char *folder, struct lat_error *error)

@@ -95,6 +95,10 @@ plant src/core/a.c "$head
 #include <utf8proc.h>" "utf8proc is for"
 plant src/models/a.c "$head
 #include <pcre2.h>" "PCRE2 is for"
+plant src/gate/a.c "$head
+#include <yaml.h>" "libyaml is for"
+plant src/core/a.c "$head
+#include <jansson.h>" "jansson is for"
 plant src/core/a.c "$head
 void f(void) { fprintf(stderr, x); }" "stdout or stderr"
 plant tools/a.sh "echo" "no SPDX"

@@ -18,7 +18,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 warnings.filterwarnings("ignore")
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from truth import double_copy, exact
@@ -35,8 +35,50 @@ def model_digests(folder):
 
 
 def load(folder):
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
-    return model.eval()
+    with open(os.path.join(folder, "config.json")) as f:
+        asymmetric = '"symmetric": false' in f.read()
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager", ignore_mismatched_sizes=asymmetric).eval()
+    if getattr(model.config, "quantization_config", None) is None:
+        return model
+    del model.config.quantization_config
+    plain = type(model)._from_config(model.config, dtype=torch.float32, attn_implementation="eager").eval()
+    missing, unexpected = plain.load_state_dict(widened(folder), strict=False)
+    assert not unexpected and all("rotary" in name for name in missing), (missing, unexpected)
+    # The library's own widening must agree wherever it can load the folder (it cannot load packed zero points).
+    ids = torch.tensor([[0, 1, 2]])
+    with torch.no_grad():
+        apart = 0 if asymmetric else float((plain(ids).logits - model(ids).logits).abs().max())
+    assert apart < 1e-4, f"compressed-tensors disagrees by {apart}"
+    return plain
+
+
+def widened(folder):
+    """All weights as float32, packed ones read by the format's rule: (code - zero point) * scale."""
+    stored = {}
+    for name in sorted(n for n in os.listdir(folder) if n.endswith(".safetensors") and n.startswith("model")):
+        stored.update(load_file(os.path.join(folder, name)))
+
+    def unpack(words, bits):
+        codes = (words.unsqueeze(-1) >> (torch.arange(32 // bits) * bits)) & ((1 << bits) - 1)
+        return codes.reshape(words.shape[0], -1) - (1 << (bits - 1))
+
+    out = {}
+    for name, value in stored.items():
+        base, packed, part = name.rpartition(".weight_")
+        if not packed:
+            out[name] = value.float()
+        if part != "packed":
+            continue
+        rows, cols = stored[base + ".weight_shape"].tolist()
+        bits = value.shape[1] * 32 // cols
+        scale = stored[base + ".weight_scale"].float().repeat_interleave(cols // stored[base + ".weight_scale"].shape[1], 1)
+        codes = unpack(value, bits)[:, :cols]
+        if base + ".weight_zero_point" in stored:
+            zero = unpack(stored[base + ".weight_zero_point"].t().contiguous(), bits).t()[:rows]
+            codes = codes - zero.repeat_interleave(cols // zero.shape[1], 1)
+        out[base + ".weight"] = codes.float() * scale
+    return out
 
 
 def let_all_linear_models_cache(model):
