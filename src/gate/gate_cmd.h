@@ -27,7 +27,12 @@ extern const struct lat_command
     lat_gate_cmd_doctor,
     lat_gate_cmd_explain,
     lat_gate_cmd_local,
+    lat_gate_cmd_parity_bisect,
     lat_gate_cmd_parity_compare,
+    lat_gate_cmd_parity_freeze,
+    lat_gate_cmd_parity_live,
+    lat_gate_cmd_parity_power,
+    lat_gate_cmd_parity_run,
     lat_gate_cmd_run,
     lat_gate_cmd_verdict;
 
