@@ -481,6 +481,25 @@ static void test_policy_bad(void **state)
     }
 }
 
+// What stands in this repository for itself can be read.
+static void test_own(void **state)
+{
+    (void)state;
+    static struct lat_policy policy;
+    struct lat_deny_policy deny;
+    struct lat_deps_lock lock;
+    struct lat_error error = { 0 };
+    if (lat_policy_read(&policy, LATTICE_SOURCE_DIR "/tests/gate/deny_lattice.yaml", &error) != LAT_OK ||
+        lat_deny_policy_read(&deny, &policy, &policy.legs[0], &error) != LAT_OK ||
+        lat_deps_lock_read(&lock, LATTICE_SOURCE_DIR "/tests/gate/deny_lattice.lock", &error) != LAT_OK)
+        fail_msg("%s", error.text);
+    for (size_t i = 0; i < deny.system.count; i++)
+        assert_non_null(lat_inventory_find(&lock.inventory, deny.system.items[i], LAT_DEP_SYSTEM, NULL));
+    lat_deps_lock_release(&lock);
+    lat_deny_policy_release(&deny);
+    lat_policy_release(&policy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -489,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_lock_bad), cmocka_unit_test(test_lock_names),      cmocka_unit_test(test_lock_compared),
         cmocka_unit_test(test_bills),
         cmocka_unit_test(test_advisories),    cmocka_unit_test(test_license_policies), cmocka_unit_test(test_policy_bad),
+        cmocka_unit_test(test_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
