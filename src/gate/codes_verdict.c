@@ -11,7 +11,8 @@ static const struct lat_gate_code codes[] = {
     { "V202", "a result is missing, there twice, or not in the plan",
       "A leg that silently stops running must not be green, and a second result must not replace a red one.",
       "Run the leg, or remove what should not be there.", "a job that is no longer called" },
-    { "V207", "results of two attempts", "A re-run that mixes old and new results proves neither attempt.", "Run all legs of one attempt.", NULL },
+    { "V207", "results of two attempts", "A re-run that mixes old and new results proves neither attempt.",
+      "Run all legs of one attempt.", NULL },
 };
 
 const struct lat_gate_code_table lat_gate_codes_verdict = { "verdict", codes, sizeof codes / sizeof codes[0] };

@@ -115,7 +115,7 @@ static void test_random_sets(void **state)
         memcpy(other, w, sizeof w);
         size_t after_count = count;
         switch (lat_rng_next(&rng) % 5) {
-        case 0: other[at].state = (enum lat_leg_state)(other[at].state + lat_rng_next(&rng) % (LAT_LEG_STATE_COUNT - other[at].state)); break;
+        case 0: other[at].state += lat_rng_next(&rng) % (LAT_LEG_STATE_COUNT - other[at].state); break;
         case 1: other[at].nonce_fits = false; break;
         case 2: other[at].tree_fits = false; break;
         case 3: other[at].process_status = 1; break;
