@@ -53,7 +53,8 @@ static void check_workflow(const char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char head[] = "on: pull_request\njobs:\n  gate:\n    runs-on: x\n    steps:\n      - uses: actions/checkout@v4\n      - run: |\n          ";
+    static const char head[] = "on: pull_request\njobs:\n  gate:\n    runs-on: x\n    steps:\n      - uses: "
+        "actions/checkout@v4\n      - run: |\n          ";
     struct lat_buf text;
     if (memchr(data, 0, size))
         return 0; // the scanner gets NUL-free texts: YAML holds none

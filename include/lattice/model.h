@@ -61,6 +61,25 @@ LAT_API LAT_NODISCARD enum lat_status lat_model_check_finite(const struct lat_mo
 // logits.
 enum { LAT_POINT_EMBED = -1, LAT_POINT_NORM = -2, LAT_POINT_LOGITS = -3 };
 
+// Operators inside a layer, in the order of computation. Rows of floats: what a projection gives, query and key after norm
+// and rotation, the attention's output after its gate; what enters the convolution, what leaves it (queries and keys
+// normalised), the delta rule's output, the same after its gated norm; the residual stream between the two halves of a layer.
+#define LAT_OPERATOR_MAP(X) \
+    X(NORM, "norm") X(Q_PROJ, "q_proj") X(K_PROJ, "k_proj") X(V_PROJ, "v_proj") X(Q, "q") X(K, "k") X(CONTEXT, "context") \
+    X(QKV, "qkv") X(Z, "z") X(B, "b") X(A, "a") X(CONV, "conv") X(DELTA, "delta") X(GATED, "gated") X(MID, "mid") \
+    X(MLP_NORM, "mlp_norm") X(ROUTER, "router") X(ACT, "act")
+enum lat_operator {
+#define LAT_OPERATOR_ENUM(name, text) LAT_OPERATOR_##name,
+    LAT_OPERATOR_MAP(LAT_OPERATOR_ENUM)
+#undef LAT_OPERATOR_ENUM
+    LAT_OPERATOR_COUNT
+};
+enum { LAT_POINT_OPERATORS = 1 << 20 }; // points of operators begin here
+#define LAT_POINT_OPERATOR(layer, op) (LAT_POINT_OPERATORS + (int)(layer)*LAT_OPERATOR_COUNT + (int)(op))
+LAT_API const char *lat_operator_name(enum lat_operator op);
+// Floats of an operator's row, 0 when the layer has no such operator.
+LAT_API size_t lat_model_operator_width(const struct lat_model *model, size_t layer, enum lat_operator op);
+
 // Called on the session's thread during lat_session_eval with `rows` consecutive positions from `position` on, each
 // `width` floats. What it returns, when not LAT_OK, ends the evaluation.
 typedef enum lat_status lat_observe_fn(void *context, int point, size_t position, size_t rows, size_t width,
@@ -82,6 +101,7 @@ struct lat_session_options {
     lat_observe_fn *observe;
     void *observe_context;
     bool observe_logits;      // logits of every position, not only of the last
+    bool observe_operators;   // also what each operator gives, a row at a time; slow
     enum lat_compute compute;
     bool half_cache; // keep keys and values as f16: half the memory, other bits
     const volatile int *cancel; // evaluation ends with LAT_CANCELLED soon after it becomes non-zero; may be NULL

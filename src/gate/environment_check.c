@@ -45,9 +45,11 @@ bool lat_environment_locale_fits(const char *value)
 // Output of a git command in `root`, without the line feed at its end. False: git is missing or says no.
 static bool ask_git(const char *root, const char *const *argv, char *out, size_t size)
 {
-    static const char *const environment[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_CONFIG_PARAMETERS",
+    static const char *const environment[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
+        "GIT_CONFIG_PARAMETERS",
         "GIT_CEILING_DIRECTORIES", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", NULL };
-    struct lat_spawn_options options = { .argv = argv, .directory = root, .environment = environment, .seconds_max = 20, .output_max = 4096 };
+    struct lat_spawn_options options = { .argv = argv, .directory = root, .environment = environment, .seconds_max = 20,
+        .output_max = 4096 };
     struct lat_spawn_result result = { 0 };
     bool ok = lat_spawn_run(&result, &options, NULL) == LAT_OK && lat_spawn_ok(&result) && result.out.bytes && result.out.length < size;
     out[0] = '\0';
@@ -60,7 +62,9 @@ static bool ask_git(const char *root, const char *const *argv, char *out, size_t
     return ok;
 }
 
-#define GIT(...) ((const char *const[]){ "git", "--no-replace-objects", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", __VA_ARGS__, NULL })
+#define GIT(...) \
+    ((const char *const[]){ "git", "--no-replace-objects", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", \
+                            __VA_ARGS__, NULL })
 
 static size_t check_git(struct lat_leg_result *result, const char *root, struct lat_buf *notes)
 {
@@ -81,9 +85,11 @@ static size_t check_git(struct lat_leg_result *result, const char *root, struct 
     }
     lat_buf_addf(notes, "clone: %s\n", strcmp(out, "true") == 0 ? "shallow" : "full history");
     if (strcmp(out, "false") != 0)
-        find(result, LAT_LEG_WARN, "E311", "the clone is shallow: a base that is not in it cannot be compared, and everything counts as changed");
+        find(result, LAT_LEG_WARN, "E311", "the clone is shallow: a base that is not in it cannot be compared, and everything "
+             "counts as changed");
     if (ask_git(root, GIT("config", "--get-regexp", "^remote\\..*\\.promisor$"), out, sizeof out))
-        find(result, LAT_LEG_WARN, "E311", "the clone is partial: files that are not here would have to be fetched in the middle of a judgement");
+        find(result, LAT_LEG_WARN, "E311", "the clone is partial: files that are not here would have to be fetched in the "
+             "middle of a judgement");
     if (!ask_git(root, GIT("log", "-1", "--format=%ct"), out, sizeof out))
         return 3;
     long long newest = strtoll(out, NULL, 10);

@@ -26,8 +26,15 @@ extern const struct lat_command
     lat_gate_cmd_deny_lock,
     lat_gate_cmd_doctor,
     lat_gate_cmd_explain,
+    lat_gate_cmd_local,
+    lat_gate_cmd_parity_bisect,
     lat_gate_cmd_parity_compare,
-    lat_gate_cmd_run;
+    lat_gate_cmd_parity_freeze,
+    lat_gate_cmd_parity_live,
+    lat_gate_cmd_parity_power,
+    lat_gate_cmd_parity_run,
+    lat_gate_cmd_run,
+    lat_gate_cmd_verdict;
 
 // All commands, NULL-terminated, in the order of the help.
 extern const struct lat_command *const lat_gate_commands[];

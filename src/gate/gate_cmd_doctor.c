@@ -76,7 +76,8 @@ static enum lat_status lint(struct doctor_run *d, struct lat_error *error)
 {
     const char *folder = d->v->workflows;
     char *ruleset = NULL, *path = NULL;
-    struct lat_lint_options options = { .contexts = { d->v->contexts.items, d->v->contexts.count }, .policy = d->policy, .ruleset = d->v->ruleset };
+    struct lat_lint_options options = { .contexts = { d->v->contexts.items, d->v->contexts.count }, .policy = d->policy,
+        .ruleset = d->v->ruleset };
     options.default_branch = d->v->branch ? d->v->branch : d->policy ? d->policy->default_branch : NULL;
     enum lat_status status = take_leg(d, &options, &folder, &ruleset, error);
     const char *shown = folder ? folder : ".github/workflows";
@@ -108,7 +109,8 @@ static void add_text(struct lat_buf *out, const struct doctor_run *d)
                     lat_buf_add_char(out, *c);
             lat_buf_addf(out, ":%zu:%zu: ", f->line, f->column);
         }
-        lat_buf_addf(out, "%s%s %s%s: %s\n", lat_gate_color_of(f->state, color), lat_leg_state_name(f->state), f->code, lat_gate_color_end(color),
+        lat_buf_addf(out, "%s%s %s%s: %s\n", lat_gate_color_of(f->state, color), lat_leg_state_name(f->state), f->code,
+                     lat_gate_color_end(color),
                      f->message);
         if (f->fix && f->state > LAT_LEG_INFO)
             lat_buf_addf(out, "  fix: %s\n", f->fix);
@@ -128,10 +130,12 @@ static enum lat_status add_json(struct lat_buf *out, const struct doctor_run *d,
     json_t *findings = json_array(), *root = NULL;
     for (size_t i = 0; findings && i < r->finding_count; i++) {
         const struct lat_finding *f = &r->findings[i];
-        json_t *one = json_pack("{s:s, s:s, s:s?, s:I, s:I, s:s, s:s?}", "code", f->code, "state", lat_leg_state_name(f->state), "path", f->path,
+        json_t *one = json_pack("{s:s, s:s, s:s?, s:I, s:I, s:s, s:s?}", "code", f->code, "state",
+                                lat_leg_state_name(f->state), "path", f->path,
                                 "line", (json_int_t)f->line, "column", (json_int_t)f->column, "message", f->message, "fix", f->fix);
         if (!one) // a file name that is no UTF-8
-            one = json_pack("{s:s, s:s, s:I, s:I, s:s}", "code", f->code, "state", lat_leg_state_name(f->state), "line", (json_int_t)f->line,
+            one = json_pack("{s:s, s:s, s:I, s:I, s:s}", "code", f->code, "state", lat_leg_state_name(f->state), "line",
+                            (json_int_t)f->line,
                             "column", (json_int_t)f->column, "message", f->message);
         if (!one || json_array_append_new(findings, one) != 0)
             return lat_error_memory(error, "the findings");
@@ -157,7 +161,8 @@ static enum lat_status doctor(struct doctor_run *d, struct lat_buf *out, struct 
     LAT_TRY(read_policy(d, error));
     LAT_TRY(lint(d, error));
     if (d->linted && d->result.population == 0)
-        lat_leg_find(&d->result, LAT_LEG_ERROR, "V205", NULL, 0, "name the folder that holds the *.yml files", "no workflow file in the folder");
+        lat_leg_find(&d->result, LAT_LEG_ERROR, "V205", NULL, 0, "name the folder that holds the *.yml files",
+                     "no workflow file in the folder");
     if (!v->only_workflows)
         lat_environment_check(&d->result, d->root, d->policy, &d->notes);
     if (!json)

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/file.h"
+#include "gate/evidence.h"
 #include "gate/gate_cmd.h"
 #include "gate/gate_place.h"
 #include "gate/leg_run.h"
@@ -23,6 +25,8 @@ struct session {
     const struct lat_policy_leg *order[LAT_POLICY_LEGS_MAX];
     enum lat_leg_state states[LAT_POLICY_LEGS_MAX]; // as in policy.legs; NOT_REQUIRED: not run here
     size_t count;
+    struct lat_plan plan; // of WORK/plan.json, where there is one: then each result becomes evidence
+    bool planned;
 };
 
 static void print_finding(const struct lat_finding *f, bool color)
@@ -83,6 +87,11 @@ static enum lat_leg_state run_legs(struct session *s, bool verbose)
         else
             lat_leg_run(&run, s->order[i], &result);
         print_result(&result, color);
+        if (s->planned) {
+            struct lat_error error = { 0 };
+            if (lat_leg_evidence_write(&result, &s->plan, s->place.work, &error) != LAT_OK)
+                worst = lat_leg_state_worse(worst, lat_gate_complain(&error) ? LAT_LEG_ERROR : LAT_LEG_PASS);
+        }
         s->states[s->order[i] - s->policy.legs] = result.state;
         worst = lat_leg_state_worse(worst, result.state);
         lat_leg_result_release(&result);
@@ -105,7 +114,14 @@ static enum lat_status open_session(struct session *s, const struct run_values *
     s->count = lat_legs_order(&s->policy, wanted, names->count, !v->no_needs, s->order);
     for (size_t i = 0; i < LAT_POLICY_LEGS_MAX; i++)
         s->states[i] = LAT_LEG_NOT_REQUIRED;
-    return LAT_OK;
+    char *plan = lat_file_path_join(s->place.work, "plan.json");
+    enum lat_status status = plan ? LAT_OK : lat_error_memory(error, "a path");
+    if (plan && lat_file_exists(plan)) {
+        s->planned = true;
+        status = lat_plan_read(&s->plan, plan, error);
+    }
+    lat_mem_free(plan);
+    return status;
 }
 
 static int run_run(int argc, char **argv, const struct lat_command *self)
@@ -129,6 +145,7 @@ static int run_run(int argc, char **argv, const struct lat_command *self)
             code = LAT_GATE_CANNOT_JUDGE;
     }
     lat_policy_release(&s->policy);
+    lat_plan_release(&s->plan);
     lat_mem_free(s);
     return code;
 }

@@ -26,7 +26,9 @@ struct lat_gate_code_table {
 extern const struct lat_gate_code_table
     lat_gate_codes_core,
     lat_gate_codes_deny,
-    lat_gate_codes_doctor;
+    lat_gate_codes_doctor,
+    lat_gate_codes_parity,
+    lat_gate_codes_verdict;
 
 extern const struct lat_gate_code_table *const lat_gate_code_tables[]; // NULL-terminated
 const struct lat_gate_code *lat_gate_code_find(const char *code);

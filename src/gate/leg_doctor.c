@@ -32,7 +32,8 @@ static enum lat_status read_doctor(struct lat_policy *policy, const struct lat_p
     for (size_t i = 0; i < 2; i++)
         if (paths[i] && (!*paths[i] || paths[i][0] == '/' || strcmp(paths[i], "..") == 0 || strncmp(paths[i], "../", 3) == 0 ||
                          strstr(paths[i], "/../")))
-            return lat_yaml_error(error, &policy->doc, lat_yaml_get(leg->node, names[i]), "leg '%s': '%s': expected a path inside the project",
+            return lat_yaml_error(error, &policy->doc, lat_yaml_get(leg->node, names[i]),
+                                  "leg '%s': '%s': expected a path inside the project",
                                   leg->name, names[i]);
     return LAT_OK;
 }

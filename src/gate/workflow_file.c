@@ -180,7 +180,8 @@ static const struct lat_yaml_node *default_shell(const struct lat_yaml_node *nod
     return lat_yaml_get(lat_yaml_get(lat_yaml_get(node, "defaults"), "run"), "shell");
 }
 
-static enum lat_workflow_shell step_shell(const struct lat_workflow *workflow, const struct lat_yaml_node *job, const struct lat_yaml_node *step)
+static enum lat_workflow_shell step_shell(const struct lat_workflow *workflow, const struct lat_yaml_node *job,
+                                          const struct lat_yaml_node *step)
 {
     const struct lat_yaml_node *shell = lat_yaml_get(step, "shell");
     if (!shell)
@@ -315,7 +316,8 @@ static bool runs_code(const struct lat_workflow_job *job)
             size_t at = lat_shell_program(c);
             if (at + 1 < c->word_count && ((strcmp(program, "git") == 0 && (strcmp(c->words[at + 1], "clone") == 0 ||
                                             strcmp(c->words[at + 1], "checkout") == 0)) ||
-                                           (strcmp(program, "gh") == 0 && at + 2 < c->word_count && strcmp(c->words[at + 2], "checkout") == 0)))
+                                           (strcmp(program, "gh") == 0 && at + 2 < c->word_count &&
+                                            strcmp(c->words[at + 2], "checkout") == 0)))
                 return true;
         }
     }
@@ -327,7 +329,8 @@ static bool reads_needs(const struct lat_yaml_node *step)
     static const char *const parts[] = { "run", "env", "with" };
     for (size_t i = 0; i < 3; i++) {
         const struct lat_yaml_node *n = lat_yaml_get(step, parts[i]);
-        if (lat_workflow_mentions(n, "needs.*.result") || lat_workflow_mentions(n, "toJSON(needs") || lat_workflow_mentions(n, "toJson(needs") ||
+        if (lat_workflow_mentions(n, "needs.*.result") || lat_workflow_mentions(n, "toJSON(needs") ||
+            lat_workflow_mentions(n, "toJson(needs") ||
             (lat_workflow_mentions(n, "needs.") && lat_workflow_mentions(n, ".result")))
             return true;
     }

@@ -76,7 +76,10 @@ bool lat_lint_required(const struct lat_lint *lint, const struct lat_workflow_jo
             return true;
     if (lint->contexts.count)
         return false;
-    return lint->any_judge ? job->judges : job->reads_needs && lat_yaml_get(job->node, "needs");
+    if (lint->any_judge)
+        return job->judges;
+    // Nobody said what is required. One that asks for an event, a repository or an author is a messenger.
+    return job->reads_needs && lat_yaml_get(job->node, "needs") && !(job->condition && strstr(job->condition, "github."));
 }
 
 bool lat_lint_aggregates(const struct lat_lint *lint, const struct lat_workflow_job *job)
@@ -305,7 +308,8 @@ static enum lat_status lint_named(struct lat_leg_result *result, const char *fol
     return status;
 }
 
-enum lat_status lat_lint_folder(struct lat_leg_result *result, const char *folder, const char *shown, const struct lat_lint_options *options,
+enum lat_status lat_lint_folder(struct lat_leg_result *result, const char *folder, const char *shown,
+                                const struct lat_lint_options *options,
                                 struct lat_error *error)
 {
     char *names[LAT_LINT_FILES_MAX] = { NULL };

@@ -33,9 +33,11 @@ static void check_events(struct lat_lint *lint, const struct lat_workflow *w)
     bool matters = looks_at_draft(w);
     if (matters || listed) {
         bool on_key = at->kind == LAT_YAML_SCALAR && at->key && !*at->text;
-        lat_lint_find(lint, matters ? LAT_LEG_FAIL : LAT_LEG_WARN, "D03", w, on_key ? at->key_line : at->line, on_key ? at->key_column : at->column,
+        lat_lint_find(lint, matters ? LAT_LEG_FAIL : LAT_LEG_WARN, "D03", w, on_key ? at->key_line : at->line,
+                      on_key ? at->key_column : at->column,
                       "%s: the type ready_for_review is missing",
-                      matters ? "jobs look at 'draft', and nothing runs when a draft becomes ready" : "a pull request that leaves draft does not report anew");
+                      matters ? "jobs look at 'draft', and nothing runs when a draft becomes ready" : "a pull request that "
+                          "leaves draft does not report anew");
     }
 }
 
@@ -49,15 +51,19 @@ static void check_filters(struct lat_lint *lint, const struct lat_workflow *w)
         const struct lat_yaml_node *paths = lat_yaml_get(event, "paths"), *ignore = lat_yaml_get(event, "paths-ignore");
         const struct lat_yaml_node *only = lat_yaml_get(event, "branches"), *not_these = lat_yaml_get(event, "branches-ignore");
         if (paths || ignore)
-            LINT_KEY(lint, "D04", w, paths ? paths : ignore, "a path filter on %s: a change outside it makes no check, and the required one waits for ever",
+            LINT_KEY(lint, "D04", w, paths ? paths : ignore,
+                     "a path filter on %s: a change outside it makes no check, and the required one waits for ever",
                      events[i]);
         if (only && !lat_workflow_lists(only, branch) && !lat_workflow_lists(only, "**"))
             LINT_KEY(lint, "D04", w, only, "the branch filter on %s leaves out '%s', where the check is required", events[i], branch);
-        else if (only && !lat_workflow_lists(only, "**") && strcmp(events[i], "merge_group") != 0 && !lat_workflow_lists(lat_yaml_get(event, "types"), "edited"))
+        else if (only && !lat_workflow_lists(only, "**") && strcmp(events[i], "merge_group") != 0 &&
+                 !lat_workflow_lists(lat_yaml_get(event, "types"), "edited"))
             lat_lint_find(lint, LAT_LEG_WARN, "D04", w, only->key_line, only->key_column,
-                          "a pull request that is moved to another base starts nothing: a branch filter on %s without the type 'edited'", events[i]);
+                          "a pull request that is moved to another base starts nothing: a branch filter on %s without the type "
+                              "'edited'", events[i]);
         if (not_these)
-            LINT_KEY(lint, "D04", w, not_these, "a branch filter on %s: where it does not run, the required check waits for ever", events[i]);
+            LINT_KEY(lint, "D04", w, not_these, "a branch filter on %s: where it does not run, the required check waits for "
+                     "ever", events[i]);
     }
 }
 
@@ -72,22 +78,26 @@ static void check_concurrency(struct lat_lint *lint, const struct lat_workflow *
     const struct lat_yaml_node *c = lat_yaml_get(owner, "concurrency");
     if (!c)
         return;
-    const struct lat_yaml_node *group = c->kind == LAT_YAML_MAPPING ? lat_yaml_get(c, "group") : c, *cancel = lat_yaml_get(c, "cancel-in-progress");
+    const struct lat_yaml_node *group = c->kind == LAT_YAML_MAPPING ? lat_yaml_get(c, "group") : c,
+        *cancel = lat_yaml_get(c, "cancel-in-progress");
     const char *name = lat_workflow_text(group), *cancels = lat_workflow_text(cancel);
     if (strstr(name, "github.run_id"))
         return; // a group of its own for every run
     if (*cancels && strcmp(cancels, "false") != 0)
-        LINT_KEY(lint, "D10", w, cancel, "%s: a run can cancel another one of the same commit%s; a cancelled check is red, or skipped and green", whose,
+        LINT_KEY(lint, "D10", w, cancel, "%s: a run can cancel another one of the same commit%s; a cancelled check is red, or "
+                 "skipped and green", whose,
                  names_sha(name) ? "" : ", or of the default branch");
     else if (!names_sha(name))
-        LINT_AT(lint, "D10", w, group ? group : c, "%s: the group lacks the commit: a run that waits is dropped when a third one comes", whose);
+        LINT_AT(lint, "D10", w, group ? group : c, "%s: the group lacks the commit: a run that waits is dropped when a third "
+                "one comes", whose);
 }
 
 // Keys whose values GitHub takes as booleans; yes, on and their like are texts there.
 static void check_booleans(struct lat_lint *lint, const struct lat_workflow *w, const struct lat_yaml_node *node)
 {
     static const char *const keys[] = { "continue-on-error", "cancel-in-progress", "fail-fast", NULL };
-    static const char *const not_boolean[] = { "yes", "no", "on", "off", "Yes", "No", "On", "Off", "YES", "NO", "ON", "OFF", "y", "n", NULL };
+    static const char *const not_boolean[] = { "yes", "no", "on", "off", "Yes", "No", "On", "Off", "YES", "NO", "ON", "OFF",
+        "y", "n", NULL };
     for (const struct lat_yaml_node *c = node->child; c; c = c->next) {
         if (c->key && c->kind == LAT_YAML_SCALAR && c->plain && lat_lint_one_of(c->key, keys) && lat_lint_one_of(c->text, not_boolean))
             LINT_AT(lint, "D25", w, c, "'%s: %s' is a text for GitHub, and a boolean for other readers of YAML", c->key, c->text);

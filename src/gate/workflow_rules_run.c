@@ -67,7 +67,8 @@ static void check_pipes(const struct site *s)
         // A substitution that is an argument has no status at all, with pipefail or without.
         if (pipefail || c->join != LAT_SHELL_PIPE || (c->substitutions && !c->assigned) || all_among(s, c->previous, harmless))
             continue;
-        lat_lint_script(s->lint, LAT_LEG_FAIL, "D01", s->w, s->step, c->join_at, "the failure of '%s' is lost in this pipe: the shell has no pipefail",
+        lat_lint_script(s->lint, LAT_LEG_FAIL, "D01", s->w, s->step, c->join_at,
+                        "the failure of '%s' is lost in this pipe: the shell has no pipefail",
                         name_of(s, c->previous));
         while (c->next != LAT_SHELL_NONE && command_at(s, c->next)->join == LAT_SHELL_PIPE) // once a pipeline
             i = c->next, c = command_at(s, i);
@@ -108,7 +109,8 @@ static bool left_may_fail(const struct site *s, const struct lat_shell_command *
 {
     for (size_t i = c->previous; i != LAT_SHELL_NONE; i = command_at(s, i)->previous) {
         const struct lat_shell_command *left = command_at(s, i);
-        if (!all_among(s, i, may_fail) && !lat_lint_one_of(lat_shell_program_name(left), (const char *const[]){ "exit", "[", "test", "[[", NULL }))
+        if (!all_among(s, i, may_fail) && !lat_lint_one_of(lat_shell_program_name(left),
+                                                           (const char *const[]){ "exit", "[", "test", "[[", NULL }))
             return false;
     }
     return true;
@@ -183,7 +185,8 @@ static void check_continue(const struct site *s)
 // Numbers, hashes and words that GitHub makes; the rest is what anybody writes into a title or a branch's name.
 static bool is_safe_context(const char *path, size_t length)
 {
-    static const char *const last[] = { "number", "sha", "id", "node_id", "before", "after", "draft", "action", "merged", "base_sha", "head_sha",
+    static const char *const last[] = { "number", "sha", "id", "node_id", "before", "after", "draft", "action", "merged",
+        "base_sha", "head_sha",
         "run_id", "run_number", "run_attempt", "conclusion", "created_at", "updated_at", "private", "fork", "state", "schedule", NULL };
     char text[160];
     if (length >= sizeof text)
@@ -213,7 +216,8 @@ static void check_expression(const struct site *s, const struct lat_yaml_node *s
             if (other || is_safe_context(here, length))
                 continue;
             lat_workflow_place(s->w, script, at, &line, &column);
-            lat_lint_find(s->lint, LAT_LEG_FAIL, "D16", s->w, line, column, "'%.*s' is pasted into the script: whoever writes it runs commands here",
+            lat_lint_find(s->lint, LAT_LEG_FAIL, "D16", s->w, line, column,
+                          "'%.*s' is pasted into the script: whoever writes it runs commands here",
                           (int)(length < 100 ? length : 100), here);
             at += length;
             break;
@@ -259,7 +263,8 @@ static bool looks_at_base(const struct lat_shell_command *c)
     if (strcmp(c->words[at], "merge-base") == 0)
         return true;
     for (at++; at < c->word_count; at++)
-        if (strstr(c->words[at], "origin/") || strstr(c->words[at], "base.sha") || strstr(c->words[at], "base_ref") || strstr(c->words[at], "BASE") ||
+        if (strstr(c->words[at], "origin/") || strstr(c->words[at], "base.sha") || strstr(c->words[at], "base_ref") ||
+            strstr(c->words[at], "BASE") ||
             (strstr(c->words[at], "..") && strncmp(c->words[at], "..", 2) != 0 && !strchr(c->words[at], '/')))
             return true;
     return false;
@@ -286,10 +291,12 @@ static void check_history(const struct site *s, bool *fetched)
         if (fetch && !shallow)
             *fetched = true;
         if (shallow && full)
-            lat_lint_script(s->lint, LAT_LEG_FAIL, "D18", s->w, s->step, c->at, "'git fetch --depth' makes the full clone shallow: the merge base is lost");
+            lat_lint_script(s->lint, LAT_LEG_FAIL, "D18", s->w, s->step, c->at,
+                            "'git fetch --depth' makes the full clone shallow: the merge base is lost");
         bool plan = gate && strcmp(c->words[gate], "changes") == 0;
         if (!full && !*fetched && (plan || looks_at_base(c)))
-            lat_lint_script(s->lint, LAT_LEG_FAIL, "D18", s->w, s->step, c->at, "'%s' needs the base, and the checkout has a depth of %s: 'fetch-depth: 0' is missing",
+            lat_lint_script(s->lint, LAT_LEG_FAIL, "D18", s->w, s->step, c->at,
+                            "'%s' needs the base, and the checkout has a depth of %s: 'fetch-depth: 0' is missing",
                             plan ? "lattice-gate changes" : "git", *depth ? depth : "1");
     }
 }
@@ -305,8 +312,10 @@ static bool is_local(const char *word)
 // The first package of `pip install ...` without an exact version, or NULL.
 static const char *unpinned_package(const struct lat_shell_command *c, size_t at)
 {
-    static const char *const with_value[] = { "-r", "--requirement", "-e", "--editable", "-i", "--index-url", "--extra-index-url", "-t", "--target",
-        "-f", "--find-links", "--python", "--prefix", "--root", "--timeout", "--retries", "--cache-dir", "--progress-bar", "--group", NULL };
+    static const char *const with_value[] = { "-r", "--requirement", "-e", "--editable", "-i", "--index-url",
+        "--extra-index-url", "-t", "--target",
+        "-f", "--find-links", "--python", "--prefix", "--root", "--timeout", "--retries", "--cache-dir", "--progress-bar",
+            "--group", NULL };
     static const char *const tools[] = { "pip", "setuptools", "wheel", NULL };
     const char *found = NULL;
     for (; at < c->word_count; at++) {
@@ -325,7 +334,8 @@ static size_t pip_install(const struct lat_shell_command *c)
 {
     size_t at = lat_shell_program(c);
     const char *program = lat_shell_program_name(c);
-    if ((strncmp(program, "python", 6) == 0 && at + 2 < c->word_count && strcmp(c->words[at + 1], "-m") == 0) || strcmp(program, "uv") == 0) {
+    if ((strncmp(program, "python", 6) == 0 && at + 2 < c->word_count && strcmp(c->words[at + 1], "-m") == 0) ||
+        strcmp(program, "uv") == 0) {
         at += program[0] == 'u' ? 1 : 2;
         program = at < c->word_count ? c->words[at] : "";
     }
@@ -353,10 +363,13 @@ static void check_versions(const struct site *s)
         size_t at = pip_install(c), program = lat_shell_program(c);
         const char *package = at ? unpinned_package(c, at) : NULL, *name = lat_shell_program_name(c);
         if (package)
-            lat_lint_script(s->lint, LAT_LEG_FAIL, "D24", s->w, s->step, c->at, "the Python package '%.80s' has no exact version: a release elsewhere changes this check", package);
+            lat_lint_script(s->lint, LAT_LEG_FAIL, "D24", s->w, s->step, c->at,
+                            "the Python package '%.80s' has no exact version: a release elsewhere changes this check", package);
         if (downloads_model(c))
-            lat_lint_script(s->lint, LAT_LEG_FAIL, "D24", s->w, s->step, c->at, "a model is downloaded without a revision: its owner can change this check");
-        bool pull = (strcmp(name, "docker") == 0 || strcmp(name, "podman") == 0) && program + 2 < c->word_count && strcmp(c->words[program + 1], "pull") == 0;
+            lat_lint_script(s->lint, LAT_LEG_FAIL, "D24", s->w, s->step, c->at,
+                            "a model is downloaded without a revision: its owner can change this check");
+        bool pull = (strcmp(name, "docker") == 0 || strcmp(name, "podman") == 0) && program + 2 < c->word_count &&
+            strcmp(c->words[program + 1], "pull") == 0;
         const char *image = pull ? c->words[c->word_count - 1] : "";
         if (pull && !strstr(image, "@sha256:") && !strchr(image, '$'))
             lat_lint_script(s->lint, LAT_LEG_FAIL, "D24", s->w, s->step, c->at, "the image '%.80s' has no digest", image);

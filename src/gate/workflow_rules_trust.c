@@ -60,14 +60,16 @@ static void check_action(struct lat_lint *lint, const struct lat_workflow *w, co
         }
     }
     if (!at || !is_commit(at + 1))
-        LINT_AT(lint, "D11", w, uses, "'%.100s' is not pinned by a full commit: its owner, or who takes over the account, can change it", text);
+        LINT_AT(lint, "D11", w, uses, "'%.100s' is not pinned by a full commit: its owner, or who takes over the account, can "
+                "change it", text);
 }
 
 // ---- D13
 
 static bool names_head(const char *text)
 {
-    static const char *const heads[] = { "pull_request.head.", "github.head_ref", "workflow_run.head_", "workflow_run.pull_requests", "refs/pull/",
+    static const char *const heads[] = { "pull_request.head.", "github.head_ref", "workflow_run.head_",
+        "workflow_run.pull_requests", "refs/pull/",
         "merge_commit_sha" };
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
         if (strstr(text, heads[i]))
@@ -77,7 +79,8 @@ static bool names_head(const char *text)
 
 static void check_foreign_head(struct lat_lint *lint, const struct lat_workflow *w, const struct lat_workflow_step *s, const char *event)
 {
-    const struct lat_yaml_node *with = lat_yaml_get(s->node, "with"), *ref = lat_yaml_get(with, "ref"), *repo = lat_yaml_get(with, "repository");
+    const struct lat_yaml_node *with = lat_yaml_get(s->node, "with"), *ref = lat_yaml_get(with, "ref"),
+        *repo = lat_yaml_get(with, "repository");
     bool checkout = strncmp(s->uses_text, "actions/checkout@", 17) == 0;
     if (checkout && (names_head(lat_workflow_text(ref)) || names_head(lat_workflow_text(repo)))) {
         const struct lat_yaml_node *at = names_head(lat_workflow_text(ref)) ? ref : repo;
@@ -87,24 +90,30 @@ static void check_foreign_head(struct lat_lint *lint, const struct lat_workflow 
         const struct lat_shell_command *c = &s->script.commands[i];
         size_t at = lat_shell_program(c);
         const char *program = lat_shell_program_name(c);
-        bool gh = strcmp(program, "gh") == 0 && at + 2 < c->word_count && strcmp(c->words[at + 1], "pr") == 0 && strcmp(c->words[at + 2], "checkout") == 0;
+        bool gh = strcmp(program, "gh") == 0 && at + 2 < c->word_count && strcmp(c->words[at + 1], "pr") == 0 &&
+            strcmp(c->words[at + 2], "checkout") == 0;
         bool git = false;
         for (size_t k = at + 1; k < c->word_count && strcmp(program, "git") == 0; k++)
             git = git || names_head(c->words[k]) || (strncmp(c->words[k], "pull/", 5) == 0 && strstr(c->words[k], "/head"));
         if (gh || git)
-            lat_lint_script(lint, LAT_LEG_FAIL, "D13", w, s, c->at, "%s runs with the rights of the base, and this takes what a stranger wrote", event);
+            lat_lint_script(lint, LAT_LEG_FAIL, "D13", w, s, c->at,
+                            "%s runs with the rights of the base, and this takes what a stranger wrote", event);
     }
 }
 
 // ---- D14
 
-static void check_scopes(struct lat_lint *lint, const struct lat_workflow *w, const struct lat_yaml_node *permissions, const char *job, bool codeql)
+static void check_scopes(struct lat_lint *lint, const struct lat_workflow *w, const struct lat_yaml_node *permissions,
+                         const char *job, bool codeql)
 {
     if (permissions->kind == LAT_YAML_SCALAR && strcmp(permissions->text, "write-all") == 0)
         LINT_KEY(lint, "D14", w, permissions, "job '%s' runs the code of pull requests with a token that may write everything", job);
-    for (const struct lat_yaml_node *c = permissions->kind == LAT_YAML_MAPPING ? permissions->child : NULL; c; c = c->next)
-        if (strcmp(lat_workflow_text(c), "write") == 0 && !(codeql && strcmp(c->key, "security-events") == 0))
-            LINT_KEY(lint, "D14", w, c, "job '%s' runs the code of pull requests with a token that may write '%s'", job, c->key);
+    for (const struct lat_yaml_node *c = permissions->kind == LAT_YAML_MAPPING ? permissions->child : NULL; c; c = c->next) {
+        bool scan = strcmp(c->key, "security-events") == 0; // what uploads a scanner's results needs
+        if (strcmp(lat_workflow_text(c), "write") == 0 && !(codeql && scan))
+            lat_lint_find(lint, scan ? LAT_LEG_WARN : LAT_LEG_FAIL, "D14", w, c->key_line, c->key_column,
+                          "job '%s' runs the code of pull requests with a token that may write '%s'", job, c->key);
+    }
 }
 
 static void check_token(struct lat_lint *lint, const struct lat_workflow *w)
@@ -127,7 +136,8 @@ static void check_token(struct lat_lint *lint, const struct lat_workflow *w)
             check_scopes(lint, w, all, job->id, codeql);
             said_all = true;
         } else if (!all && !called_only)
-            LINT_KEY(lint, "D14", w, job->node, "job '%s' runs the code of pull requests, and 'permissions' is missing: the token may write what the repository's default says", job->id);
+            LINT_KEY(lint, "D14", w, job->node, "job '%s' runs the code of pull requests, and 'permissions' is missing: the "
+                     "token may write what the repository's default says", job->id);
     }
 }
 
@@ -171,8 +181,11 @@ void lat_lint_rules_trust(struct lat_lint *lint, const struct lat_workflow *w)
         if (uses)
             check_action(lint, w, uses);
         check_runner(lint, w, job);
+        bool pull = lat_lint_on_pull_request(lint, w) && !lat_workflow_not_on_pull_request(job);
         if (!uses && !lat_yaml_get(job->node, "timeout-minutes"))
-            LINT_KEY(lint, "D23", w, job->node, "job '%s' has no 'timeout-minutes': when it hangs it holds the check for six hours", job->id);
+            lat_lint_find(lint, pull ? LAT_LEG_FAIL : LAT_LEG_WARN, "D23", w, job->node->key_line, job->node->key_column,
+                          "job '%s' has no 'timeout-minutes': when it hangs it holds %s for six hours", job->id,
+                          pull ? "the check" : "its runner");
         for (size_t k = 0; k < job->step_count; k++) {
             const struct lat_workflow_step *s = &job->steps[k];
             if (s->uses)

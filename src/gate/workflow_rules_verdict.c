@@ -25,12 +25,14 @@ static void check_name(struct lat_lint *lint, const struct lat_workflow *w, cons
     const struct lat_yaml_node *name = lat_yaml_get(job->node, "name");
     bool computed = strstr(job->name, "${{") != NULL;
     if (job->matrix)
-        LINT_KEY(lint, "D05", w, job->node, "the required check '%s' comes from a matrix: each change of the matrix changes the checks' names", job->name);
+        LINT_KEY(lint, "D05", w, job->node, "the required check '%s' comes from a matrix: each change of the matrix changes the "
+                 "checks' names", job->name);
     else if (computed)
         LINT_AT(lint, "D05", w, name, "the name of a required check is computed: '%s'", job->name);
     const struct lat_yaml_node *condition = lat_yaml_get(job->node, "if");
     if (job->matrix && condition)
-        LINT_KEY(lint, "D06", w, condition, "a matrix that is skipped reports once, as '%s': the checks that are required never come", job->id);
+        LINT_KEY(lint, "D06", w, condition, "a matrix that is skipped reports once, as '%s': the checks that are required never "
+                 "come", job->id);
 }
 
 // D07
@@ -39,7 +41,8 @@ static void check_condition(struct lat_lint *lint, const struct lat_workflow *w,
     const struct lat_yaml_node *condition = lat_yaml_get(job->node, "if");
     bool needs = lat_yaml_get(job->node, "needs") != NULL;
     if (!condition && needs)
-        LINT_KEY(lint, "D07", w, job->node, "'%s' is skipped when a job that it needs fails, and a skipped check counts as green: 'if: always()' is missing", job->id);
+        LINT_KEY(lint, "D07", w, job->node, "'%s' is skipped when a job that it needs fails, and a skipped check counts as "
+                 "green: 'if: always()' is missing", job->id);
     if (!condition || is_always(lat_workflow_text(condition)))
         return;
     const char *text = lat_workflow_text(condition);
@@ -103,14 +106,16 @@ static void check_needs(struct lat_lint *lint, const struct lat_workflow *w, con
     for (size_t i = 0; i < w->job_count; i++) {
         const struct lat_workflow_job *job = &w->jobs[i];
         if (!may_be_left_out(lint, w, job, gate) && !only_optional(lint->options->policy, job) && !lat_workflow_needs(gate, job->id))
-            lat_lint_find(lint, LAT_LEG_FAIL, "D08", w, needs ? needs->key_line : gate->node->key_line, needs ? needs->key_column : gate->node->key_column,
+            lat_lint_find(lint, LAT_LEG_FAIL, "D08", w, needs ? needs->key_line : gate->node->key_line,
+                          needs ? needs->key_column : gate->node->key_column,
                           "job '%s' is not among the needs of '%s': its failure does not count", job->id, gate->id);
     }
     const struct lat_policy *policy = lint->options->policy;
     for (size_t i = 0; i < w->job_count && policy; i++)
         for (size_t k = 0; k < w->jobs[i].legs.count; k++)
             if (!lat_policy_leg_find(policy, w->jobs[i].legs.items[k]))
-                LINT_KEY(lint, "D08", w, w->jobs[i].node, "job '%s' runs the leg '%.80s', which the policy does not have", w->jobs[i].id, w->jobs[i].legs.items[k]);
+                LINT_KEY(lint, "D08", w, w->jobs[i].node, "job '%s' runs the leg '%.80s', which the policy does not have",
+                         w->jobs[i].id, w->jobs[i].legs.items[k]);
     if (gate->judges)
         check_legs_of_policy(lint, w, gate);
 }
@@ -129,7 +134,8 @@ static const struct lat_workflow_step *deciding_step(const struct lat_workflow_j
             const struct lat_shell_command *c = &s->script.commands[k];
             size_t at = lat_shell_program(c);
             bool program = at < c->word_count && (strchr(c->words[at], '/') || strncmp(c->words[at], "python", 6) == 0);
-            *judged = *judged || (program && (lat_workflow_mentions(s->node, "toJSON(needs)") || lat_workflow_mentions(s->node, "toJson(needs)")));
+            *judged = *judged || (program && (lat_workflow_mentions(s->node, "toJSON(needs)") ||
+                                              lat_workflow_mentions(s->node, "toJson(needs)")));
         }
         if (s->run && !shell)
             shell = s;
@@ -144,13 +150,15 @@ static void check_verdict(struct lat_lint *lint, const struct lat_workflow *w, c
     bool judged = false;
     const struct lat_workflow_step *step = deciding_step(job, &judged);
     if (!judged && lat_yaml_get(job->node, "needs") && step)
-        LINT_KEY(lint, "D09", w, step->run ? step->run : step->node, "'%s' is decided in shell: a result that is missing, new or misspelt reads as green", job->id);
+        LINT_KEY(lint, "D09", w, step->run ? step->run : step->node,
+                 "'%s' is decided in shell: a result that is missing, new or misspelt reads as green", job->id);
     for (size_t i = 0; i < job->step_count; i++) {
         const struct lat_workflow_step *s = &job->steps[i];
         if (!lat_lint_reporter(s) || *lat_workflow_text(lat_yaml_get(s->node, "continue-on-error")))
             continue;
         const struct lat_yaml_node *at = s->uses ? s->uses : s->run;
-        LINT_KEY(lint, "D19", w, at, "a reporter in the job of the verdict: when it fails (a fork's token may only read) the verdict is red");
+        LINT_KEY(lint, "D19", w, at, "a reporter in the job of the verdict: when it fails (a fork's token may only read) the "
+                 "verdict is red");
     }
 }
 
@@ -218,7 +226,9 @@ static void check_statuses(struct lat_lint *lint, const char *context)
                 const struct lat_workflow_step *s = &lint->workflows[i].jobs[j].steps[k];
                 const struct lat_yaml_node *at = s->uses ? s->uses : s->run;
                 if (at && posts_status(s, context))
-                    LINT_KEY(lint, "D21", &lint->workflows[i], at, "a commit status named '%s' beside the check of that name: both must pass, and any writer can post it", context);
+                    LINT_KEY(lint, "D21", &lint->workflows[i], at,
+                             "a commit status named '%s' beside the check of that name: both must pass, and any writer can post "
+                                 "it", context);
             }
 }
 
@@ -232,7 +242,8 @@ static void check_one_maker(struct lat_lint *lint, const char *context)
             if (strcmp(job->name, context) != 0 || !lat_lint_on_pull_request(lint, &lint->workflows[i]))
                 continue;
             if (first)
-                LINT_KEY(lint, "D21", &lint->workflows[i], job->node, "the required check '%s' is made here and by %s:%zu", context, first->path,
+                LINT_KEY(lint, "D21", &lint->workflows[i], job->node, "the required check '%s' is made here and by %s:%zu",
+                         context, first->path,
                          first_job->node->key_line);
             else {
                 first = &lint->workflows[i];
@@ -256,7 +267,8 @@ void lat_lint_rules_together(struct lat_lint *lint)
     for (size_t i = 0; i < lint->contexts.count; i++) {
         const char *context = lint->contexts.items[i];
         if (strstr(context, "${{"))
-            lat_lint_find(lint, LAT_LEG_FAIL, "D05", NULL, 0, 0, "the required check '%s' is an expression: no check has that name", context);
+            lat_lint_find(lint, LAT_LEG_FAIL, "D05", NULL, 0, 0,
+                          "the required check '%s' is an expression: no check has that name", context);
         else if (!is_made(lint, context))
             lat_lint_find(lint, LAT_LEG_FAIL, "D03", NULL, 0, 0, "no workflow makes the required check '%s'", context);
         check_one_maker(lint, context);

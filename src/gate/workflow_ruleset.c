@@ -40,7 +40,8 @@ static void look_at_bypass(struct seen *s, const json_t *ruleset, const char *na
     for (size_t i = 0; i < json_array_size(actors) && i < 20; i++) {
         const json_t *actor = json_array_get(actors, i);
         const char *type = text_of(actor, "actor_type"), *mode = text_of(actor, "bypass_mode");
-        lat_lint_find(s->lint, LAT_LEG_WARN, "D22", NULL, 0, 0, "ruleset '%.80s': %.60s %lld may bypass it (%.40s)", name, *type ? type : "an actor",
+        lat_lint_find(s->lint, LAT_LEG_WARN, "D22", NULL, 0, 0, "ruleset '%.80s': %.60s %lld may bypass it (%.40s)", name,
+                      *type ? type : "an actor",
                       (long long)json_integer_value(json_object_get(actor, "actor_id")), *mode ? mode : "mode not said");
     }
 }
@@ -62,7 +63,8 @@ static enum lat_status look_at_checks(struct seen *s, const json_t *parameters, 
         s->contexts[s->context_count++] = memcpy(copy, context, size);
         if (!json_is_integer(json_object_get(check, "integration_id")))
             lat_lint_find(s->lint, LAT_LEG_WARN, "D22", NULL, 0, 0,
-                          "ruleset '%.80s': the check '%.80s' is accepted from anybody who may post a status: it has no integration_id", name, context);
+                          "ruleset '%.80s': the check '%.80s' is accepted from anybody who may post a status: it has no "
+                              "integration_id", name, context);
     }
     return LAT_OK;
 }
@@ -72,7 +74,8 @@ static enum lat_status look_at(struct seen *s, const json_t *ruleset, struct lat
     const char *name = text_of(ruleset, "name"), *enforcement = text_of(ruleset, "enforcement");
     const json_t *rules = json_object_get(ruleset, "rules");
     if (!json_is_object(ruleset) || !*name || !*enforcement || !json_is_array(rules))
-        return lat_error_set(error, LAT_FORMAT, "%.200s: expected a ruleset with 'name', 'enforcement' and 'rules'", s->lint->options->ruleset);
+        return lat_error_set(error, LAT_FORMAT, "%.200s: expected a ruleset with 'name', 'enforcement' and 'rules'",
+                             s->lint->options->ruleset);
     if (strcmp(enforcement, "active") != 0) {
         say(s, LAT_LEG_FAIL, name, "it is not enforced, so nothing is required by it");
         return LAT_OK;

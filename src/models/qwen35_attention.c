@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/fault.h"
 #include "models/qwen35_step.h"
 #include "nn/rope.h"
 
@@ -56,12 +57,18 @@ static void attend(const struct lat_qwen35_step *s, size_t layer, size_t token, 
     size_t group = c->num_attention_heads / c->num_key_value_heads;
     bool half = row->sequence->half_cache;
     size_t offset = head / group * row->sequence->context * dim * (half ? 2 : sizeof(float));
-    float scale = (float)(1.0 / sqrt((double)dim));
+    float scale = (float)((LAT_FAULT_AT("attention_scale", layer) ? 1.05 : 1.0) / sqrt((double)dim));
+    size_t first = LAT_FAULT_AT("kv_window", layer) && row->position >= 96 ? row->position - 95 : 0; // 0: all keys are seen
+    if (LAT_FAULT_AT("kv_mapping", layer))
+        offset = (head / group + 1) % c->num_key_value_heads * row->sequence->context * dim * (half ? 2 : sizeof(float));
+    offset += first * dim * (half ? 2 : sizeof(float));
     lat_attend_fn *attend_rows = half ? s->kernels->attend_f16 : s->kernels->attend_f32;
-    attend_rows(w->b + at * dim, count, cache->keys + offset, cache->values + offset, row->position + 1, dim, scale,
+    attend_rows(w->b + at * dim, count, cache->keys + offset, cache->values + offset, row->position + 1 - first, dim, scale,
                 w->c + at * dim);
-    for (size_t i = at; i < at + count; i++)
+    for (size_t i = at; i < at + count && !LAT_FAULT_AT("no_output_gate", layer); i++)
         s->kernels->sigmoid_mul(w->c + i * dim, w->a + i * 2 * dim + dim, dim, w->c + i * dim);
+    for (size_t i = 0; LAT_FAULT_AT("head_decode", layer) && head == 0 && s->tokens == 1 && row->position > 0 && i < dim; i++)
+        w->c[at * dim + i] *= 0.97f;
     if (lat_qwen35_prepares_pieces(s, dim))
         lat_qwen35_prepare_piece(s, LAT_INPUT_LAYER, w->c, c->num_attention_heads * dim, token, head * dim, count * dim);
 }
@@ -78,17 +85,23 @@ void lat_qwen35_attention_run(const struct lat_qwen35_lane *lane, size_t layer)
     lat_qwen35_product(lane, &a->k, LAT_INPUT_LAYER, w->normed, s->tokens, w->key_rows, kv_heads * c->head_dim, a->k_bias, false);
     lat_qwen35_product(lane, &a->v, LAT_INPUT_LAYER, w->normed, s->tokens, w->value_rows, kv_heads * c->head_dim, a->v_bias, false);
     lat_qwen35_barrier(lane);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_Q_PROJ, w->a, 2 * heads * c->head_dim, 2 * heads * c->head_dim);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_K_PROJ, w->key_rows, kv_heads * c->head_dim, kv_heads * c->head_dim);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_V_PROJ, w->value_rows, kv_heads * c->head_dim, kv_heads * c->head_dim);
     for (size_t i = thread; i < s->tokens * heads; i += threads)
         prepare_query(s, a, i / heads, i % heads);
     for (size_t i = thread; i < s->tokens * kv_heads; i += threads)
         store_key_value(s, a, layer, i / kv_heads, i % kv_heads);
     lat_qwen35_barrier(lane);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_Q, w->b, heads * c->head_dim, heads * c->head_dim);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_K, w->key_rows, kv_heads * c->head_dim, kv_heads * c->head_dim);
     // Later tokens see more keys: dealing work out in turn balances the threads. Query heads that share keys go together,
     // unless that leaves threads idle.
     size_t together = s->tokens * kv_heads >= threads ? heads / kv_heads : 1, units = heads / together;
     for (size_t i = thread; i < s->tokens * units; i += threads)
         attend(s, layer, i / units, i % units * together, together);
     lat_qwen35_barrier(lane);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_CONTEXT, w->c, heads * c->head_dim, heads * c->head_dim);
     if (!lat_qwen35_prepares_pieces(s, c->head_dim))
         lat_qwen35_prepare(lane, LAT_INPUT_LAYER, w->c, a->o.cols, s->tokens);
     lat_qwen35_product(lane, &a->o, LAT_INPUT_LAYER, w->c, s->tokens, w->hidden, c->hidden_size, a->o_bias, true);

@@ -94,7 +94,10 @@ static void run_value_head(const struct lat_qwen35_step *s, const struct lat_qwe
     float *state = part->sequence->layers[layer].delta + head * dk * dv;
     for (size_t t = part->first; t < part->first + part->tokens; t++) { // the gates take the place of what they come from
         float *beta = &w->d[t * nv + head], *decay = &w->d[(s->tokens + t) * nv + head];
-        gates(d, head, *decay, *beta, decay, beta);
+        float bias = LAT_FAULT_AT("no_dt_bias", layer) ? d->dt_bias[head] : 0, plain = *beta;
+        gates(d, head, *decay - bias, *beta, decay, beta);
+        if (LAT_FAULT_AT("plain_beta", layer))
+            *beta = plain;
     }
     for (size_t column = 0; column < dv; column += SLICE_COLUMNS) {
         size_t count = dv - column < SLICE_COLUMNS ? dv - column : SLICE_COLUMNS;
@@ -107,6 +110,8 @@ static void run_value_head(const struct lat_qwen35_step *s, const struct lat_qwe
     }
     for (size_t t = part->first; t < part->first + part->tokens; t++) {
         float *out = w->e + (t * nv + head) * dv;
+        if (s->observe_operators) // the values before the norm, where the inputs of this head's convolution were
+            memcpy(w->a + t * width + 2 * keys + head * dv, out, dv * sizeof(float));
         s->kernels->gated_norm(out, w->c + (t * nv + head) * dv, d->norm, c->rms_norm_eps, dv, out);
         if (lat_qwen35_prepares_pieces(s, dv))
             lat_qwen35_prepare_piece(s, LAT_INPUT_LAYER, w->e, nv * dv, t, head * dv, dv);
@@ -141,10 +146,17 @@ void lat_qwen35_deltanet_run(const struct lat_qwen35_lane *lane, size_t layer)
     lat_qwen35_product(lane, &d->b, LAT_INPUT_LAYER, w->normed, s->tokens, w->d, nv, NULL, false);
     lat_qwen35_product(lane, &d->a, LAT_INPUT_LAYER, w->normed, s->tokens, w->d + s->tokens * nv, nv, NULL, false);
     lat_qwen35_barrier(lane);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_QKV, w->a, lat_qwen35_conv_dim(c), lat_qwen35_conv_dim(c));
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_Z, w->c, nv * dv, nv * dv);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_B, w->d, nv, nv);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_A, w->d + s->tokens * nv, nv, nv);
     // A key head and its value heads stay with one thread, which keeps their states in its caches.
     for (size_t key_head = thread; key_head < nk; key_head += threads)
         run_key_head(s, layer, key_head);
     lat_qwen35_barrier(lane);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_CONV, w->b, lat_qwen35_conv_dim(c), lat_qwen35_conv_dim(c));
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_DELTA, w->a + 2 * lat_qwen35_key_dim(c), nv * dv, lat_qwen35_conv_dim(c));
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_GATED, w->e, nv * dv, nv * dv);
     if (!lat_qwen35_prepares_pieces(s, dv))
         lat_qwen35_prepare(lane, LAT_INPUT_LAYER, w->e, d->out.cols, s->tokens);
     lat_qwen35_product(lane, &d->out, LAT_INPUT_LAYER, w->e, s->tokens, w->hidden, c->hidden_size, NULL, true);

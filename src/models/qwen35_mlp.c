@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/dmath.h"
+#include "core/fault.h"
 #include "models/qwen35_step.h"
 
 void lat_qwen35_swiglu(const struct lat_qwen35_lane *lane, const struct lat_qwen35_mlp *mlp, const float *x,
@@ -26,12 +27,34 @@ void lat_qwen35_swiglu(const struct lat_qwen35_lane *lane, const struct lat_qwen
     lat_qwen35_barrier(lane);
 }
 
+// Two planted faults of this layer: one inner row 5 % too large; GELU in place of SiLU.
+static void plant_faults(const struct lat_qwen35_lane *lane, const struct lat_qwen35_mlp *mlp, size_t layer)
+{
+    struct lat_qwen35_work *w = lane->step->work;
+    size_t inner = mlp->gate.rows, tokens = lane->step->tokens, begin, end;
+    lat_pool_share(inner, LAT_QWEN35_ROW_UNIT, lane->thread, lane->threads, &begin, &end);
+    if (LAT_FAULT_AT("gelu", layer)) {
+        lat_qwen35_product(lane, &mlp->gate, LAT_INPUT_LAYER, w->normed, tokens, w->a, inner, NULL, false);
+        for (size_t t = 0; t < tokens; t++)
+            for (size_t i = t * inner + begin; i < t * inner + end; i++)
+                w->a[i] = (float)(0.5 * w->a[i] * (1 + erf(w->a[i] * 0.7071067811865476))) * w->b[i];
+        lat_qwen35_barrier(lane);
+    }
+    if (LAT_FAULT_AT("ffn_row", layer)) {
+        for (size_t t = 0; begin == 0 && begin < end && t < tokens; t++)
+            w->a[t * inner] *= 1.05f;
+        lat_qwen35_barrier(lane);
+    }
+}
+
 void lat_qwen35_mlp_run(const struct lat_qwen35_lane *lane, size_t layer)
 {
     struct lat_qwen35_step *s = lane->step;
     const struct lat_qwen35_mlp *mlp = &s->weights->layers[layer].mlp;
     struct lat_qwen35_work *w = s->work;
     lat_qwen35_swiglu(lane, mlp, w->normed, s->tokens, w->a, w->b);
+    plant_faults(lane, mlp, layer);
+    lat_qwen35_show_operator(lane, layer, LAT_OPERATOR_ACT, w->a, mlp->gate.rows, mlp->gate.rows);
     lat_qwen35_product(lane, &mlp->down, LAT_INPUT_INNER, w->a, s->tokens, w->hidden, s->config->hidden_size, NULL, true);
     lat_qwen35_barrier(lane);
 }
@@ -150,6 +173,7 @@ void lat_qwen35_moe_run(const struct lat_qwen35_lane *lane, size_t layer_index)
     lat_qwen35_barrier(lane);
     for (size_t t = (size_t)lane->thread; t < s->tokens; t += (size_t)lane->threads)
         choose(s, t);
+    lat_qwen35_show_operator(lane, layer_index, LAT_OPERATOR_ROUTER, w->router, c->num_experts, c->num_experts);
     lat_pool_share(h, LAT_QWEN35_ROW_UNIT, lane->thread, lane->threads, &begin, &end);
     for (size_t t = 0; t < s->tokens; t++)
         memset(w->mixed + t * h + begin, 0, (end - begin) * sizeof(float));

@@ -7,6 +7,7 @@
 
 #include "core/dmath.h"
 #include "core/error.h"
+#include "core/fault.h"
 #include "nn/rope.h"
 
 // Blocks to be quantised come to threads in whole cache lines of their scales.
@@ -56,6 +57,26 @@ void lat_qwen35_prepare(const struct lat_qwen35_lane *lane, enum lat_qwen35_inpu
     lat_qwen35_barrier(lane);
 }
 
+// The same product with its terms added in another order: those of a random half of the columns (by the seed) first.
+static void product_reordered(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, unsigned long seed,
+                              struct lat_operand operand, size_t begin, size_t end, size_t tokens, float *y, size_t y_stride, bool add)
+{
+    const float *x = operand.x;
+    float *half = lat_mem_new(tokens * w->cols, sizeof *half);
+    LAT_BUG_IF(!half);
+    operand.x = half;
+    operand.narrow = NULL; // of the whole x
+    operand.bf16_dot = NULL;
+    for (unsigned part = 0; part < 2; part++) {
+        for (size_t i = 0; i < tokens * w->cols; i++) {
+            uint64_t hash = (i % w->cols + 1) * 0x9e3779b97f4a7c15u ^ seed * 0xbf58476d1ce4e5b9u;
+            half[i] = ((hash ^ hash >> 29) * 0x94d049bb133111ebu >> 63) == part ? x[i] : 0;
+        }
+        lat_matrix_multiply(lane->step->kernels, w, begin, end, &operand, tokens, y, y_stride, add || part == 1);
+    }
+    lat_mem_free(half);
+}
+
 void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, enum lat_qwen35_input input,
                         const float *x, size_t tokens, float *y, size_t y_stride, const float *bias, bool add)
 {
@@ -70,7 +91,10 @@ void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_mat
         operand.quantized = &quantized;
     else if (work->widened)
         operand.scratch = work->widened + (size_t)lane->thread * work->widened_floats;
-    lat_matrix_multiply(lane->step->kernels, w, begin, end, &operand, tokens, y, y_stride, add);
+    if (LAT_FAULT_REORDER())
+        product_reordered(lane, w, LAT_FAULT_REORDER(), operand, begin, end, tokens, y, y_stride, add);
+    else
+        lat_matrix_multiply(lane->step->kernels, w, begin, end, &operand, tokens, y, y_stride, add);
     for (size_t t = 0; bias && t < tokens; t++)
         for (size_t r = begin; r < end; r++)
             y[t * y_stride + r] += bias[r];
@@ -90,11 +114,14 @@ static void norm_rows(const struct lat_qwen35_lane *lane, const float *w, size_t
 {
     struct lat_qwen35_step *s = lane->step;
     size_t h = s->config->hidden_size;
+    double eps = s->config->rms_norm_eps;
+    if (LAT_FAULT_AT("norm_eps", source) && w == s->weights->layers[source].input_norm)
+        eps = 1e-3;
     for (size_t t = (size_t)lane->thread; t < s->tokens; t += (size_t)lane->threads) {
         const float *row = s->work->hidden + t * h;
         if (!isfinite(s->kernels->dot(row, row, h)))
             note_bad(s, (long long)source, t);
-        s->kernels->rms_norm(row, w, s->config->rms_norm_eps, h, s->work->normed + t * h);
+        s->kernels->rms_norm(row, w, eps, h, s->work->normed + t * h);
         if (wants_prepared(s))
             lat_qwen35_prepare_piece(s, LAT_INPUT_LAYER, s->work->normed, h, t, 0, h);
     }
@@ -126,7 +153,8 @@ static void embed_rows(const struct lat_qwen35_lane *lane)
         for (size_t i = (size_t)lane->thread; i < part->tokens; i += (size_t)lane->threads) {
             size_t t = part->first + i;
             lat_matrix_row(&s->weights->embed, (size_t)part->ids[i], w->hidden + t * h);
-            lat_rope_angles(s->weights->rope_frequency, half, w->row[t].position, w->cosine + t * half, w->sine + t * half);
+            size_t shift = LAT_FAULT("rope_decode") && s->tokens == 1 && w->row[t].position > 0;
+            lat_rope_angles(s->weights->rope_frequency, half, w->row[t].position + shift, w->cosine + t * half, w->sine + t * half);
         }
     }
 }
@@ -138,11 +166,39 @@ static bool show(const struct lat_qwen35_lane *lane, int point, size_t first, si
     struct lat_qwen35_step *s = lane->step;
     if (!s->observe)
         return true;
-    if (lane->thread == 0)
+    if (lane->thread == 0 && atomic_load(&s->observe_status) == LAT_OK)
         atomic_store(&s->observe_status, (int)s->observe(s->observe_context, point, s->work->row[first].position, rows,
                                                          width, values, s->error));
     lat_qwen35_barrier(lane);
     return atomic_load(&s->observe_status) == LAT_OK;
+}
+
+void lat_qwen35_show_operator(const struct lat_qwen35_lane *lane, size_t layer, enum lat_operator op, const float *values,
+                              size_t width, size_t stride)
+{
+    struct lat_qwen35_step *s = lane->step;
+    if (!s->observe || !s->observe_operators)
+        return;
+    // What the observer says counts at the end of the layer, where all threads look.
+    for (size_t t = 0; lane->thread == 0 && t < s->tokens && atomic_load(&s->observe_status) == LAT_OK; t++)
+        atomic_store(&s->observe_status, (int)s->observe(s->observe_context, LAT_POINT_OPERATOR(layer, op), s->work->row[t].position,
+                                                         1, width, values + t * stride, s->error));
+    lat_qwen35_barrier(lane);
+}
+
+// The planted fault of a layer that keeps its output in bfloat16.
+static void round_rows(const struct lat_qwen35_lane *lane)
+{
+    struct lat_qwen35_step *s = lane->step;
+    size_t h = s->config->hidden_size;
+    for (size_t t = (size_t)lane->thread; t < s->tokens; t += (size_t)lane->threads)
+        for (size_t i = t * h; i < (t + 1) * h; i++) {
+            uint32_t bits;
+            memcpy(&bits, s->work->hidden + i, sizeof bits);
+            bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u;
+            memcpy(s->work->hidden + i, &bits, sizeof bits);
+        }
+    lat_qwen35_barrier(lane);
 }
 
 static void logit_rows(const struct lat_qwen35_lane *lane, const float *x, size_t rows)
@@ -204,15 +260,20 @@ static void run_lane(void *context, int thread, int threads)
     for (size_t i = 0; i < s->config->num_hidden_layers; i++) {
         const struct lat_qwen35_layer *layer = &s->weights->layers[i];
         norm_rows(&lane, layer->input_norm, i);
+        lat_qwen35_show_operator(&lane, i, LAT_OPERATOR_NORM, s->work->normed, h, h);
         if (s->config->layer_is_full[i])
             lat_qwen35_attention_run(&lane, i);
         else
             lat_qwen35_deltanet_run(&lane, i);
+        lat_qwen35_show_operator(&lane, i, LAT_OPERATOR_MID, s->work->hidden, h, h);
         norm_rows(&lane, layer->post_norm, i + 1);
+        lat_qwen35_show_operator(&lane, i, LAT_OPERATOR_MLP_NORM, s->work->normed, h, h);
         if (s->config->moe)
             lat_qwen35_moe_run(&lane, i);
         else
             lat_qwen35_mlp_run(&lane, i);
+        if (LAT_FAULT_AT("bf16_residual", i))
+            round_rows(&lane);
         if (!show(&lane, (int)i, 0, s->tokens, h, s->work->hidden))
             return;
     }

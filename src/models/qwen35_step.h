@@ -39,7 +39,7 @@ struct lat_qwen35_step {
     lat_bf16_matmul_fn *bf16_dot; // NULL: products of bf16 weights are of f32
     lat_observe_fn *observe; // NULL: nobody looks. Only with one part
     void *observe_context;
-    bool observe_logits;
+    bool observe_logits, observe_operators;
     struct lat_error *error;
     atomic_int observe_status; // enum lat_status; once not LAT_OK all threads stop at the next barrier
     atomic_llong bad_place;    // smallest layer*2^32+row whose values were not finite, or -1
@@ -74,6 +74,10 @@ void lat_qwen35_prepare_piece(const struct lat_qwen35_step *step, enum lat_qwen3
 void lat_qwen35_product(const struct lat_qwen35_lane *lane, const struct lat_matrix *w, enum lat_qwen35_input input,
                         const float *x, size_t tokens, float *y, size_t y_stride, const float *bias, bool add);
 void lat_qwen35_barrier(const struct lat_qwen35_lane *lane);
+// Lets the observer see an operator's output for all tokens, rows `stride` apart, when it asked for operators (else nothing
+// happens, no barrier either). Call it after a barrier; it ends with one.
+void lat_qwen35_show_operator(const struct lat_qwen35_lane *lane, size_t layer, enum lat_operator op, const float *values,
+                              size_t width, size_t stride);
 // silu(gate x) * up x into `gate_rows` [tokens][inner], prepared as LAT_INPUT_INNER for the product with `down`; x
 // has been prepared as LAT_INPUT_LAYER. Ends with
 // a barrier.

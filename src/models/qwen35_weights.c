@@ -296,7 +296,7 @@ static enum lat_status load_all(struct loader *l)
     w->layers = lat_arena_new(&w->arena, c->num_hidden_layers, sizeof *w->layers);
     if (!w->layers || !w->rope_frequency)
         return lat_error_memory(l->error, "the layers");
-    lat_rope_frequencies(c->rope_theta, c->rotary_dim, c->rotary_half, w->rope_frequency);
+    lat_rope_frequencies(c->rope_theta * (LAT_FAULT("rope_theta") ? 0.9 : 1), c->rotary_dim, c->rotary_half, w->rope_frequency);
     for (size_t i = 0; i < c->num_hidden_layers; i++)
         LAT_TRY(load_layer(l, i, &w->layers[i]));
     return LAT_OK;

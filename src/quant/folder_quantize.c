@@ -34,6 +34,7 @@ struct quantizer {
     struct lat_file_map config; // config.json
     size_t hidden;
     bool tied, untie;
+    bool experts_fit; // all experts can be packed; transformers does not load packed and plain ones together
     struct lat_st_folder *folder;
     struct lat_rotation rotation;
     double *probe_x, *probe_rotated;
@@ -147,19 +148,66 @@ static enum lat_status add_experts(struct quantizer *q, const struct lat_st_tens
     return LAT_OK;
 }
 
+static const char experts_mark[] = ".mlp.experts.";
+static bool is_expert(const char *name) { return strstr(name, experts_mark) != NULL; }
+
+// Every expert's matrices of one part (gate and up, or down) go into the tensor `to`.
+static enum lat_status add_merged_jobs(struct quantizer *q, const char *stem, const size_t *to, struct job *job, bool gate)
+{
+    static const char *const gate_up[] = { "gate_proj", "up_proj" }, *const down[] = { "down_proj" };
+    size_t parts = gate ? 2 : 1;
+    char name[320];
+    for (size_t i = 0; i < to[0] * parts; i++) {
+        snprintf(name, sizeof name, "%s.%zu.%s.weight", stem, i / parts, (gate ? gate_up : down)[i % parts]);
+        const struct lat_st_tensor *t = lat_st_folder_find(q->folder, name);
+        if (!t || t->rank != 2 || t->shape[0] != job->source.rows || t->shape[1] != job->source.cols)
+            return lat_error_set(q->error, LAT_FORMAT, "tensor %s is missing or unlike that of expert 0", name);
+        job->source.tensor = t;
+        job->first = i * t->elements;
+        LAT_TRY(add_job(q, job));
+    }
+    return LAT_OK;
+}
+
+// Experts in a tensor each that are not packed become one tensor again: beside packed matrices transformers reads plain
+// experts in that layout only. All is done at expert 0; the others come along.
+static enum lat_status add_merged_experts(struct quantizer *q, const struct lat_st_tensor *t, struct job *job)
+{
+    const char *tail = strstr(t->name, experts_mark) + strlen(experts_mark);
+    bool gate = strcmp(tail, "0.gate_proj.weight") == 0;
+    char stem[256], name[320];
+    if (!gate && strcmp(tail, "0.down_proj.weight") != 0)
+        return LAT_OK;
+    size_t shape[3] = { 0, t->shape[0] * (gate ? 2 : 1), t->shape[1] };
+    snprintf(stem, sizeof stem, "%.*s", (int)(tail - t->name - 1), t->name);
+    do
+        snprintf(name, sizeof name, "%s.%zu.down_proj.weight", stem, ++shape[0]);
+    while (lat_st_folder_find(q->folder, name));
+    snprintf(name, sizeof name, "%s.%s", stem, gate ? "gate_up_proj" : "down_proj");
+    LAT_TRY(lat_output_add(q->output, name, kept_dtype(q, t, &job->source), 3, shape, &job->spec, q->error));
+    q->report->kept++;
+    note(q, name, "not all experts' columns are whole groups: kept as they are");
+    lat_buf_addf(&q->ignored, ", \"%s\"", name);
+    return add_merged_jobs(q, stem, shape, job, gate);
+}
+
 static enum lat_status add_linear(struct quantizer *q, const struct lat_st_tensor *t, const struct lat_tensor_role *role,
                                   struct job *job)
 {
     size_t cols = t->shape[t->rank - 1], matrices = role->experts ? t->shape[0] : 1;
     struct lat_pack pack = pack_of(q, q->options->bits, cols);
+    bool fits = lat_pack_fits(&pack, cols), expert = is_expert(t->name);
     char base[300];
     snprintf(base, sizeof base, "%.*s", (int)(strlen(t->name) - (role->experts ? 0 : strlen(".weight"))), t->name);
-    if (q->options->bits <= 8 && lat_pack_fits(&pack, cols)) {
+    if (q->options->bits <= 8 && fits && (!expert || q->experts_fit)) {
         job->bits = q->options->bits;
         return role->experts ? add_experts(q, t, job, role->gate_up) : add_packed(q, job, base);
     }
+    if (q->options->bits <= 8 && expert && !role->experts)
+        return add_merged_experts(q, t, job);
     if (q->options->bits <= 8) {
-        note(q, t->name, "its columns are no whole groups: kept as it is");
+        note(q, t->name, fits ? "not all experts' columns are whole groups: kept as it is"
+                              : "its columns are no whole groups: kept as it is");
         lat_buf_addf(&q->ignored, ", \"%s\"", base);
     }
     return add_kept(q, t, job, matrices, t->name);
@@ -195,8 +243,9 @@ static enum lat_status plan_tensor(struct quantizer *q, const struct lat_st_tens
     return role.linear ? add_linear(q, t, &role, &job) : add_kept(q, t, &job, matrices, t->name);
 }
 
-static enum lat_status find_ends(struct quantizer *q)
+static enum lat_status look_around(struct quantizer *q)
 {
+    q->experts_fit = q->options->bits <= 8;
     for (size_t i = 0; i < lat_st_folder_count(q->folder); i++) {
         const struct lat_st_tensor *t = lat_st_folder_at(q->folder, i);
         struct lat_tensor_role role;
@@ -205,6 +254,10 @@ static enum lat_status find_ends(struct quantizer *q)
             q->embedding = t;
         if (role.role == LAT_ROLE_NORM && !strstr(t->name, "layers."))
             q->final_norm = t;
+        if (role.linear && is_expert(t->name) && q->experts_fit) {
+            struct lat_pack pack = pack_of(q, q->options->bits, t->shape[t->rank - 1]);
+            q->experts_fit = lat_pack_fits(&pack, t->shape[t->rank - 1]);
+        }
     }
     if (!q->embedding || !q->final_norm)
         return lat_error_set(q->error, LAT_NOT_FOUND, "%s: the embedding or the final norm is missing", q->in);
@@ -213,7 +266,7 @@ static enum lat_status find_ends(struct quantizer *q)
 
 static enum lat_status plan(struct quantizer *q)
 {
-    LAT_TRY(find_ends(q));
+    LAT_TRY(look_around(q));
     q->untie = q->tied && (q->options->rotate || (q->options->bits <= 8 && q->options->head_bits < 16));
     for (size_t i = 0; i < lat_st_folder_count(q->folder); i++) {
         const struct lat_st_tensor *t = lat_st_folder_at(q->folder, i);
@@ -537,6 +590,8 @@ static enum lat_status run_with_config(struct quantizer *q, const char *out, con
     LAT_TRY(make_rotation(q));
     LAT_TRY(lat_output_new(&q->output, q->in, out, q->options->force, q->error));
     LAT_TRY(plan(q));
+    if (q->report->notes.failed)
+        return lat_error_memory(q->error, "the notes");
     q->report->bytes_after = lat_output_bytes(q->output);
     if (q->options->dry_run)
         return LAT_OK;

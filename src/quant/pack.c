@@ -19,14 +19,17 @@ static int code_of(float w, float scale, int most)
 {
     if (scale == 0)
         return 0;
-    float q = nearbyintf(w / scale);
-    return q < (float)(-most - 1) ? -most - 1 : q > (float)most ? most : (int)q;
+    const float turn = 0x1.8p23f; // adding it leaves no bits for a fraction: rounds to the nearest, ties to even
+    float q = w / scale, low = (float)(-most - 1), high = (float)most;
+    q = q < low ? low : q > high ? high : q;
+    return (int)(q + turn - turn);
 }
 
-static double group_error(const float *w, size_t count, float scale, int most)
+// Stops when the sum has reached `enough`.
+static double group_error(const float *w, size_t count, float scale, int most, double enough)
 {
     double sum = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !(sum >= enough && i % 8 == 0); i++) {
         double e = (double)w[i] - (double)code_of(w[i], scale, most) * (double)scale;
         sum += e * e;
     }
@@ -42,10 +45,10 @@ static float choose_scale(const struct lat_pack *pack, const float *w, int most,
     for (size_t i = 0; i < pack->group; i++)
         largest = fmax(largest, fabs((double)w[i]));
     float best = round_scale(largest / (most + 0.5));
-    *error = group_error(w, pack->group, best, most);
+    *error = group_error(w, pack->group, best, most, INFINITY);
     for (int i = 0; pack->search && i < TRIES; i++) {
         float scale = round_scale(largest / (most + 0.5) * (1.06 - 0.015 * i)); // 0.475 to 1.06
-        double now = group_error(w, pack->group, scale, most);
+        double now = group_error(w, pack->group, scale, most, *error);
         if (now < *error) {
             *error = now;
             best = scale;

@@ -233,6 +233,7 @@ static enum lat_status run_chunks(struct lat_batch *b, const struct lat_batch_it
             .observe = o->observe,
             .observe_context = o->observe_context,
             .observe_logits = o->observe_logits,
+            .observe_operators = o->observe_operators,
             .error = error,
         };
         LAT_TRY(lat_qwen35_step_run(&step));

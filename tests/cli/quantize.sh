@@ -54,6 +54,15 @@ for model in moe-fused moe-experts odd-sizes untied sharded-bf16; do
     check "$model" run quantize "$folder" "$work/t-$model" --bits 8 --group channel --quarot --seed 3
     check "$model runs" run generate "$work/t-$model" --ids 5,6,7 -n 3 --ignore-eos --quiet
 done
+# Experts whose columns are no whole groups stay, in one tensor: beside packed matrices that is what others read.
+for model in moe-experts moe-fused; do
+    folder=$source/tests/golden/qwen35/$model
+    check "$model that does not fit" run quantize "$folder" "$work/e-$model" --bits 4 --group 32
+    check "$model is named" grep -q "layers.0.mlp.experts.gate_up_proj: .* kept" "$work/err"
+    check "$model is one tensor" grep -aq '"model.layers.3.mlp.experts.down_proj":' "$work/e-$model/model.safetensors"
+    check "$model is no other" sh -c "! grep -aq 'experts.0.' '$work/e-$model/model.safetensors'"
+    check "$model runs so" run generate "$work/e-$model" --ids 5,6,7 -n 8 --ignore-eos --quiet
+done
 
 check "dry run" run quantize "$nano" "$work/new" --dry-run
 check "writes nothing" test ! -e "$work/new"

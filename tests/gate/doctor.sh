@@ -26,24 +26,25 @@ ends() {
 }
 
 lint() {
-    folder=$1
+    at=$1
     shift
-    [ ! -f "$folder/ruleset.json" ] || set -- --ruleset "$folder/ruleset.json" "$@"
-    [ ! -f "$folder/../contexts" ] || set -- --context "$(cat "$folder/../contexts")" "$@"
-    "$gate" doctor --only-workflows --workflows "$folder" "$@"
+    [ ! -f "$at/ruleset.json" ] || set -- --ruleset "$at/ruleset.json" "$@"
+    [ ! -f "$at/../contexts" ] || set -- --context "$(cat "$at/../contexts")" "$@"
+    "$gate" doctor --only-workflows --workflows "$at" "$@"
 }
 
 declared=$("$gate" explain --all | grep -c '^D[0-9][0-9] ')
 tested=0
 for folder in "$here"/D[0-9][0-9]; do
-    code=${folder##*/}
+    trap_code=${folder##*/}
     # What only informs (a plan that is ignored, what a ruleset leaves open) does not make the linter red.
     want=1
-    case $code in D17 | D22) want=0 ;; esac
-    ends $want " $code: " lint "$folder/bad"
+    case $trap_code in D17 | D22) want=0 ;; esac
+    ends $want " $trap_code: " lint "$folder/bad"
     ends 0 "" lint "$folder/fixed"
     ! grep -q ' WARN \| FAIL ' out || die "$folder/fixed raises $(cat out)"
-    ends 0 "^$code: " "$gate" explain "$code"
+    ends 0 "^$trap_code: " "$gate" explain "$trap_code"
+    grep -q "^### .*$trap_code: " "$root/docs/gate/WORKFLOWS.md" || die "$trap_code is not in WORKFLOWS.md"
     tested=$((tested + 1))
 done
 [ "$declared" -eq 25 ] && [ "$tested" -eq "$declared" ] || die "$declared codes declared, $tested tested"
@@ -54,6 +55,13 @@ ends 1 'D01/bad/ci.yml:33:25: FAIL D01: ' lint "$here/D01/bad"
 ends 1 '"column": 25' lint "$here/D01/bad" --format json
 ends 0 'INFO D22: .*not available' lint "$here/D01/fixed"
 ends 0 '^PASS' lint "$here/D22/fixed"
+
+# what WORKFLOWS.md shows is what is printed
+sed -n '/^    \$ lattice-gate doctor/,/^$/s/^    //p' "$root/docs/gate/WORKFLOWS.md" | sed 1d >shown
+mkdir -p tests/gate/workflows
+cp -r "$here/D01" tests/gate/workflows/
+ends 1 'D01' "$gate" doctor --only-workflows --workflows tests/gate/workflows/D01/bad
+cmp shown out || die "WORKFLOWS.md shows other output than $(cat out)"
 
 # our own
 (cd "$root" && "$gate" doctor --only-workflows --workflows .github/workflows) >out 2>&1 || die "our own workflows: $(cat out)"

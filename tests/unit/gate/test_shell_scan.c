@@ -96,7 +96,8 @@ static void scripts(void **state)
             fail_msg("%s: %s", rows[i].script, error.text);
         render(&out, &script);
         if (script.broken || strcmp(out.bytes ? out.bytes : "", rows[i].commands) != 0)
-            fail_msg("%s\n  is     %s%s\n  wanted %s", rows[i].script, out.bytes ? out.bytes : "", script.broken ? " (broken)" : "", rows[i].commands);
+            fail_msg("%s\n  is     %s%s\n  wanted %s", rows[i].script, out.bytes ? out.bytes : "",
+                     script.broken ? " (broken)" : "", rows[i].commands);
         lat_buf_release(&out);
         lat_shell_release(&script);
     }
@@ -153,6 +154,7 @@ static void programs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(scripts), cmocka_unit_test(unclosed), cmocka_unit_test(limits), cmocka_unit_test(programs) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(scripts), cmocka_unit_test(unclosed), cmocka_unit_test(limits),
+        cmocka_unit_test(programs) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,8 @@ static void render(struct lat_buf *out, const struct lat_leg_result *result)
         const char *slash = f->path ? strrchr(f->path, '/') : NULL;
         if (f->state == LAT_LEG_INFO && strcmp(f->code, "D22") == 0)
             continue;
-        lat_buf_addf(out, "%s:%zu:%zu %s %s\n", f->path ? slash ? slash + 1 : f->path : "-", f->line, f->column, lat_leg_state_name(f->state), f->code);
+        lat_buf_addf(out, "%s:%zu:%zu %s %s\n", f->path ? slash ? slash + 1 : f->path : "-", f->line, f->column,
+                     lat_leg_state_name(f->state), f->code);
         if (!f->fix || !*f->fix || !*f->message)
             fail_msg("%s: a finding without a message or a fix", f->code);
     }
@@ -133,7 +134,8 @@ static void every_code(void **state)
     assert_int_equal(tested, declared);
 }
 
-static size_t lint_texts(const char *const *names, char *const *texts, size_t count, const struct lat_lint_options *options, struct lat_buf *out)
+static size_t lint_texts(const char *const *names, char *const *texts, size_t count, const struct lat_lint_options *options,
+                         struct lat_buf *out)
 {
     struct lat_lint_file files[16];
     struct lat_leg_result result;
@@ -293,7 +295,8 @@ static void check_variant(const struct variant *v)
             first = &result.findings[i];
         }
     if (!v->code != !first || (first && strcmp(first->code, v->code) != 0))
-        fail_msg("%s %s: %s %s, wanted %s", v->key, v->script, first ? first->code : "nothing", first ? first->message : "", v->code ? v->code : "nothing");
+        fail_msg("%s %s: %s %s, wanted %s", v->key, v->script, first ? first->code : "nothing", first ? first->message : "",
+                 v->code ? v->code : "nothing");
     size_t above = *v->key ? 10 : 9;
     if (first && v->line && (first->line != above + v->line || first->column != 10 + v->column))
         fail_msg("%s %s: at %zu:%zu, wanted %zu:%zu", v->key, v->script, first->line, first->column, above + v->line, 10 + v->column);
@@ -328,7 +331,8 @@ static const struct change changes[] = {
     { "    types: [opened, synchronize, reopened, ready_for_review]", "    branches-ignore: [wip]", "D04" },
     { "cancel-in-progress: false", "cancel-in-progress: true", "D10" },
     { "cancel-in-progress: false", "cancel-in-progress: ${{ github.event_name == 'pull_request' }}", "D10" },
-    { "gate-${{ github.event.pull_request.head.sha || github.event.merge_group.head_sha || github.sha }}", "gate-${{ github.ref }}", "D10" },
+    { "gate-${{ github.event.pull_request.head.sha || github.event.merge_group.head_sha || github.sha }}",
+        "gate-${{ github.ref }}", "D10" },
     { "name: gate\n    if", "name: gate ${{ github.ref }}\n    if", "D05" },
     { "with: { fetch-depth: 0,", "with: { fetch-depth: 2,", "D18" },
     { "        continue-on-error: true\n", "", "D19" },
@@ -395,8 +399,10 @@ static void legs(void **state)
 {
     static const char *const policies[][2] = {
         { "  test: {kind: command, areas: all, run: [make], parse: exit}\n", NULL },
-        { "  test: {kind: command, areas: all, run: [make], parse: exit}\n  more: {kind: command, areas: all, run: [make], parse: exit}\n", "'more'" },
-        { "  test: {kind: command, areas: all, run: [make], parse: exit}\n  more: {kind: command, required: false, areas: all, run: [make], parse: exit}\n",
+        { "  test: {kind: command, areas: all, run: [make], parse: exit}\n  more: {kind: command, areas: all, run: [make], "
+          "parse: exit}\n", "'more'" },
+        { "  test: {kind: command, areas: all, run: [make], parse: exit}\n  more: {kind: command, required: false, areas: all, "
+          "run: [make], parse: exit}\n",
           NULL },
         { "  other: {kind: command, areas: all, run: [make], parse: exit}\n", "'test'" },
     };
@@ -448,6 +454,7 @@ static void our_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(every_code), cmocka_unit_test(good_ones), cmocka_unit_test(scripts),
-                                        cmocka_unit_test(changed), cmocka_unit_test(contexts), cmocka_unit_test(legs), cmocka_unit_test(our_own) };
+                                        cmocka_unit_test(changed), cmocka_unit_test(contexts), cmocka_unit_test(legs),
+                                            cmocka_unit_test(our_own) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
