@@ -15,7 +15,7 @@
 
 struct local_values {
     const char *policy, *work;
-    bool verbose;
+    bool all, verbose;
 };
 
 #define AT(field) offsetof(struct local_values, field)
@@ -48,7 +48,12 @@ static enum lat_status open_all(struct local *l, const struct local_values *v, s
     LAT_TRY(lat_policy_read(&l->policy, l->place.policy, error));
     LAT_TRY(lat_legs_check(&l->policy, error));
     remove_old(l->place.work);
-    LAT_TRY(lat_plan_make(&l->plan, &l->policy, l->place.root, NULL, error));
+    struct lat_leg_need needs[LAT_POLICY_LEGS_MAX];
+    for (size_t i = 0; i < l->policy.leg_count; i++) {
+        bool required = l->policy.legs[i].required;
+        needs[i] = (struct lat_leg_need){ required || v->all, required ? "required" : "only informs: --all runs it" };
+    }
+    LAT_TRY(lat_plan_make(&l->plan, &l->policy, l->place.root, needs, error));
     char *path = lat_file_path_join(l->place.work, "plan.json");
     enum lat_status status = path ? lat_plan_write(&l->plan, path, error) : lat_error_memory(error, "a path");
     lat_mem_free(path);
@@ -97,9 +102,11 @@ static enum lat_status check_tree(const struct local *l, struct lat_error *error
 static enum lat_status judge(struct local *l, bool verbose, struct lat_error *error)
 {
     const struct lat_policy_leg *wanted[LAT_POLICY_LEGS_MAX], *order[LAT_POLICY_LEGS_MAX];
+    size_t wanted_count = 0;
     for (size_t i = 0; i < l->policy.leg_count; i++)
-        wanted[i] = &l->policy.legs[i];
-    size_t count = lat_legs_order(&l->policy, wanted, l->policy.leg_count, true, order);
+        if (l->plan.legs[i].needed)
+            wanted[wanted_count++] = &l->policy.legs[i];
+    size_t count = lat_legs_order(&l->policy, wanted, wanted_count, true, order);
     for (size_t i = 0; i < count; i++)
         LAT_TRY(run_leg(l, order[i], verbose, error));
     LAT_TRY(check_tree(l, error));
@@ -142,6 +149,7 @@ static int run_local(int argc, char **argv, const struct lat_command *self)
 static const struct lat_option local_options[] = {
     { "--policy", "FILE", "the policy (gate.yaml here or in the nearest folder above)", LAT_OPTION_TEXT, AT(policy) },
     { "--work", "DIR", "where plan, logs and evidence go (.gate beside the policy)", LAT_OPTION_TEXT, AT(work) },
+    { "--all", NULL, "also the legs that only inform", LAT_OPTION_FLAG, AT(all) },
     { "--verbose", NULL, "progress of the legs on standard error", LAT_OPTION_FLAG, AT(verbose) },
 };
 
@@ -149,7 +157,7 @@ const struct lat_command lat_gate_cmd_local = {
     .program = "lattice-gate",
     .name = "local",
     .operands = "",
-    .summary = "the whole gate on this machine: every leg of gate.yaml, and the verdict in one table",
+    .summary = "the whole gate on this machine: every required leg of gate.yaml, and the verdict in one table",
     .details = "Legs run after those that they need. Exit status: 0 green, 1 a required leg failed, 2 something could not be judged,\n"
                "3 not measurable.\n",
     .options = local_options,

@@ -104,6 +104,36 @@ static __attribute__((noinline)) void VEC_NAME(matvec)(const unsigned char *w, s
         VEC_NAME(tile)(w + r * row_bytes, cols, x, 0, y + r, 0, add, 1, 1);
 }
 
+// Prefill. Rows of activations lie a multiple of 4 KB apart in common models, where loads of one tile hit each other's ways
+// of the first-level cache; a tile of tokens is copied to where they do not, and serves a block of rows that stays in the
+// second-level cache.
+static __attribute__((noinline)) void VEC_NAME(matmul_packed)(const unsigned char *w, size_t cols, size_t row_begin,
+                                                              size_t row_end, const float *x, size_t x_stride, size_t tokens,
+                                                              float *y, size_t y_stride, bool add)
+{
+    float packed[VEC_TILE_TOKENS * (VEC_PACK_COLS + 16)];
+    size_t row_bytes = cols * VEC_WEIGHT_SIZE, packed_stride = cols + 16;
+    size_t block = VEC_CACHE_BYTES / (row_bytes ? row_bytes : 1) / VEC_TILE_ROWS * VEC_TILE_ROWS;
+    if (block < VEC_TILE_ROWS)
+        block = VEC_TILE_ROWS;
+    for (size_t first = row_begin; first < row_end; first += block) {
+        size_t end = row_end - first < block ? row_end : first + block, t = 0;
+        for (; t + VEC_TILE_TOKENS <= tokens; t += VEC_TILE_TOKENS) {
+            size_t r = first;
+            for (size_t k = 0; k < VEC_TILE_TOKENS; k++)
+                memcpy(packed + k * packed_stride, x + (t + k) * x_stride, cols * sizeof *x);
+            for (; r + VEC_TILE_ROWS <= end; r += VEC_TILE_ROWS)
+                VEC_NAME(tile)(w + r * row_bytes, cols, packed, packed_stride, y + t * y_stride + r, y_stride, add, VEC_TILE_ROWS,
+                               VEC_TILE_TOKENS);
+            for (; r < end; r++)
+                VEC_NAME(tile)(w + r * row_bytes, cols, packed, packed_stride, y + t * y_stride + r, y_stride, add, 1,
+                               VEC_TILE_TOKENS);
+        }
+        for (; t < tokens; t++)
+            VEC_NAME(matvec)(w + first * row_bytes, cols, end - first, x + t * x_stride, y + t * y_stride + first, add);
+    }
+}
+
 static void VEC_NAME(matmul)(const void *weights, size_t cols, size_t row_begin, size_t row_end, const float *x,
                              size_t x_stride, size_t tokens, float *y, size_t y_stride, bool add)
 {
@@ -111,6 +141,12 @@ static void VEC_NAME(matmul)(const void *weights, size_t cols, size_t row_begin,
     size_t row_bytes = cols * VEC_WEIGHT_SIZE;
     if (tokens == 1) {
         VEC_NAME(matvec)(w + row_begin * row_bytes, cols, row_end - row_begin, x, y + row_begin, add);
+        return;
+    }
+    // With a tile of two tokens f32 weights pass too often: there it is slower.
+    bool packs = VEC_TILE_TOKENS > 2 || VEC_WEIGHT_SIZE == 2;
+    if (packs && tokens >= VEC_TILE_TOKENS && cols <= VEC_PACK_COLS) {
+        VEC_NAME(matmul_packed)(w, cols, row_begin, row_end, x, x_stride, tokens, y, y_stride, add);
         return;
     }
     // Blocks of tokens whose activations stay in the second-level cache while all rows pass by.
