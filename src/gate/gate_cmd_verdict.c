@@ -96,7 +96,9 @@ static int run_verdict(int argc, char **argv, const struct lat_command *self)
     int code = LAT_GATE_CANNOT_JUDGE;
     if (judge(j, &values, &error) != LAT_OK) {
         lat_gate_complain(&error);
-        lat_buf_add_text(&out, values.json ? "{\"schema\":\"lattice-gate-verdict-1\",\"state\":\"ERROR\",\"green\":false}\n" : "verdict: ERROR\n");
+        lat_buf_add_text(&out, values.json
+                                   ? "{\"schema\":\"lattice-gate-verdict-1\",\"state\":\"ERROR\",\"green\":false}\n"
+                                   : "verdict: ERROR\n");
     } else {
         code = lat_gate_exit_of(j->verdict.state);
         if (values.json)

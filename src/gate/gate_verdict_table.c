@@ -17,6 +17,7 @@ enum lat_status lat_verdict_of(struct lat_verdict *verdict, const struct lat_pla
     for (size_t i = 0; i < set->count; i++) {
         const struct lat_leg_evidence *e = &set->items[i];
         witnesses[i] = (struct lat_witness){ .leg = e->result.leg, .state = e->result.state, .process_status = e->result.process_status,
+                                             .population = e->result.population, .population_min = e->result.population_min,
                                              .nonce_fits = strcmp(e->nonce, plan->nonce) == 0,
                                              .tree_fits = strcmp(e->tree, plan->tree) == 0, .attempt_fits = e->attempt == plan->attempt };
     }
@@ -72,8 +73,10 @@ void lat_verdict_table(struct lat_buf *out, const struct lat_verdict *verdict, c
 
 void lat_verdict_json(struct lat_buf *out, const struct lat_verdict *verdict, const struct lat_plan *plan)
 {
-    lat_buf_addf(out, "{\"schema\":\"lattice-gate-verdict-1\",\"nonce\":\"%s\",\"tree\":\"%s\",\"state\":\"%s\",\"green\":%s,\"legs\":[",
-                 plan->nonce, plan->tree, lat_leg_state_name(verdict->state), lat_verdict_is_green(verdict) ? "true" : "false");
+    lat_buf_addf(out, "{\"schema\":\"lattice-gate-verdict-1\",\"nonce\":\"%s\",\"tree\":\"%s\",\"wide\":%s,", plan->nonce, plan->tree,
+                 plan->wide ? "true" : "false");
+    lat_buf_addf(out, "\"state\":\"%s\",\"green\":%s,\"legs\":[", lat_leg_state_name(verdict->state),
+                 lat_verdict_is_green(verdict) ? "true" : "false");
     for (size_t i = 0; i < verdict->count; i++) {
         const struct lat_verdict_leg *l = &verdict->legs[i];
         lat_buf_add_text(out, i ? ",{\"leg\":" : "{\"leg\":");
