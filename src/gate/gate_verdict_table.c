@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "gate/gate_cmd.h"
+#include "gate/report.h"
 
 enum lat_status lat_verdict_of(struct lat_verdict *verdict, const struct lat_plan *plan, const struct lat_leg_evidence_set *set,
                                const struct lat_second_witness *second, size_t second_count, struct lat_error *error)
@@ -43,6 +44,14 @@ static const struct lat_finding *worst_finding(const struct lat_leg_result *r)
     return worst && worst->state > LAT_LEG_INFO ? worst : NULL;
 }
 
+static void add_finding(struct lat_buf *out, const struct lat_finding *f)
+{
+    lat_buf_addf(out, "  %s ", f->code);
+    lat_report_add(out, f->path, LAT_REPORT_NAME_MAX, LAT_REPORT_PLAIN);
+    lat_buf_add_text(out, f->path ? ": " : "");
+    lat_report_add(out, f->message, 160, LAT_REPORT_PLAIN);
+}
+
 static void add_row(struct lat_buf *out, const struct lat_verdict_leg *leg, const struct lat_leg_result *r, bool color)
 {
     const struct lat_finding *worst = worst_finding(r);
@@ -53,7 +62,7 @@ static void add_row(struct lat_buf *out, const struct lat_verdict_leg *leg, cons
     if (leg->code)
         lat_buf_addf(out, "  %s %s", leg->code, leg->why);
     else if (worst)
-        lat_buf_addf(out, "  %s %s%s%.160s", worst->code, worst->path ? worst->path : "", worst->path ? ": " : "", worst->message);
+        add_finding(out, worst);
     else if (!r)
         lat_buf_addf(out, "  %s", leg->plan->reason);
     lat_buf_add_char(out, '\n');

@@ -76,8 +76,9 @@ enum lat_status lat_plan_write(const struct lat_plan *plan, const char *path, st
         json_array_append_new(legs, json_pack("{s:s, s:b, s:b, s:s%}", "leg", l->name, "required", l->required, "needed", l->needed,
                                               "reason", l->reason, strlen(l->reason)));
     }
-    json_t *object = json_pack("{s:s, s:s, s:s, s:i, s:b, s:o}", "schema", PLAN_SCHEMA, "nonce", plan->nonce, "tree", plan->tree, "attempt",
-                               (int)plan->attempt, "wide", plan->wide, "legs", legs);
+    json_t *object = json_pack("{s:s, s:s, s:s, s:i, s:b, s:b, s:o}", "schema", PLAN_SCHEMA, "nonce", plan->nonce,
+                               "tree", plan->tree, "attempt", (int)plan->attempt, "wide", plan->wide, "partial", plan->partial,
+                               "legs", legs);
     if (!object || json_array_size(legs) != plan->leg_count) {
         json_decref(object);
         return lat_error_memory(error, "the plan");
@@ -89,18 +90,24 @@ enum lat_status lat_plan_write(const struct lat_plan *plan, const char *path, st
 
 static enum lat_status take(struct lat_plan *plan, const json_t *object, const char *path, struct lat_error *error)
 {
-    const char *nonce = json_string_value(json_object_get(object, "nonce")), *tree = json_string_value(json_object_get(object, "tree"));
+    const char *nonce = json_string_value(json_object_get(object, "nonce"));
+    const char *tree = json_string_value(json_object_get(object, "tree"));
     json_t *legs = json_object_get(object, "legs"), *leg;
     size_t i;
-    json_t *wide = json_object_get(object, "wide");
+    json_t *wide = json_object_get(object, "wide"), *partial = json_object_get(object, "partial");
     json_int_t attempt = json_integer_value(json_object_get(object, "attempt"));
-    if (!nonce || strlen(nonce) != 32 || !tree || !*tree || strlen(tree) >= sizeof plan->tree || !json_array_size(legs)
-        || !json_is_boolean(wide) || attempt < 1 || attempt > 1000000)
+    static const char hex[] = "0123456789abcdef";
+    size_t start = tree && strncmp(tree, "files:", 6) == 0 ? 6 : 0; // both stand in reports and messages as they are
+    if (!nonce || strlen(nonce) != 32 || strspn(nonce, hex) != 32 || !tree || !tree[start]
+        || tree[start + strspn(tree + start, hex)]
+        || strlen(tree) >= sizeof plan->tree || !json_array_size(legs)
+        || !json_is_boolean(wide) || !json_is_boolean(partial) || attempt < 1 || attempt > 1000000)
         return lat_error_set(error, LAT_FORMAT, "%s: nonce, tree, attempt, wide or legs are missing", path);
     snprintf(plan->nonce, sizeof plan->nonce, "%s", nonce);
     snprintf(plan->tree, sizeof plan->tree, "%s", tree);
     plan->attempt = (unsigned)attempt;
     plan->wide = json_is_true(wide);
+    plan->partial = json_is_true(partial);
     json_array_foreach(legs, i, leg)
     {
         const char *name = json_string_value(json_object_get(leg, "leg")), *reason = json_string_value(json_object_get(leg, "reason"));

@@ -21,6 +21,7 @@ struct lat_plan {
     char tree[72];  // git's id of the tree that is judged, or "files:" and a digest where there is no git
     unsigned attempt;
     bool wide; // nothing is known of the change, or too little: every leg is needed
+    bool partial; // somebody chose legs: its verdict is not one over the change
     struct lat_plan_leg legs[LAT_POLICY_LEGS_MAX];
     size_t leg_count;
     struct lat_arena arena; // owns the texts

@@ -34,8 +34,9 @@ static enum lat_status git(const struct git_tree *g, const char *const *argument
     const char *argv[ARGUMENTS_MAX] = { "git", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
                                         "-c", "core.untrackedCache=false" };
     const char *environment[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_COMMON_DIR",
-                                  "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0", g->own ? g->index : "GIT_INDEX_FILE",
-                                  g->own ? g->objects : "GIT_OBJECT_DIRECTORY", g->own ? g->alternates : "GIT_ALTERNATE_OBJECT_DIRECTORIES", NULL };
+                                  "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
+                                  g->own ? g->index : "GIT_INDEX_FILE", g->own ? g->objects : "GIT_OBJECT_DIRECTORY",
+                                  g->own ? g->alternates : "GIT_ALTERNATE_OBJECT_DIRECTORIES", NULL };
     size_t count = 8;
     for (; *arguments; arguments++) {
         LAT_BUG_IF(count + 1 >= ARGUMENTS_MAX);
