@@ -41,8 +41,8 @@ static json_t *findings_of(const struct lat_leg_result *r)
         const struct lat_finding *f = &r->findings[i];
         json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:I, s:I, s:o, s:o}", "code", f->code, "state",
                                               lat_leg_state_name(f->state), "path", text_or_null(f->path), "line",
-                                              (json_int_t)f->line, "column", (json_int_t)f->column, "message", text_or_null(f->message), "fix",
-                                              text_or_null(f->fix)));
+                                              (json_int_t)f->line, "column", (json_int_t)f->column, "message",
+                                              text_or_null(f->message), "fix", text_or_null(f->fix)));
     }
     if (json_array_size(list) == r->finding_count)
         return list;
