@@ -15,6 +15,7 @@
 
 struct local_values {
     const char *policy, *work;
+    struct lat_texts only;
     bool all, verbose;
 };
 
@@ -42,18 +43,41 @@ static void remove_old(const char *work)
     lat_mem_free(folder);
 }
 
+static const char not_chosen[] = "not among the legs chosen by --only";
+
+// Without a choice every leg is needed; else those chosen, and what they need.
+static enum lat_status make_plan(struct local *l, const struct local_values *v, struct lat_error *error)
+{
+    const struct lat_policy_leg *wanted[LAT_POLICY_LEGS_MAX], *order[LAT_POLICY_LEGS_MAX];
+    struct lat_leg_need needs[LAT_POLICY_LEGS_MAX];
+    if (v->all && v->only.count)
+        return lat_error_set(error, LAT_ARGUMENT, "--all and --only exclude each other");
+    for (size_t i = 0; i < v->only.count; i++) {
+        wanted[i] = lat_policy_leg_find(&l->policy, v->only.items[i]);
+        if (!wanted[i])
+            return lat_error_set(error, LAT_ARGUMENT, "there is no leg '%.80s' in %.200s", v->only.items[i], l->place.policy);
+    }
+    for (size_t i = 0; i < l->policy.leg_count; i++)
+        needs[i] = (struct lat_leg_need){ false, not_chosen };
+    size_t count = lat_legs_order(&l->policy, wanted, v->only.count, true, order);
+    for (size_t i = 0; i < count; i++)
+        needs[order[i] - l->policy.legs] = (struct lat_leg_need){ true, "chosen by --only, or needed by one that is" };
+    for (size_t i = 0; v->only.count == 0 && i < l->policy.leg_count; i++) {
+        bool required = l->policy.legs[i].required;
+        needs[i] = (struct lat_leg_need){ required || v->all, required ? "required" : "only informs: --all runs it" };
+    }
+    LAT_TRY(lat_plan_make(&l->plan, &l->policy, l->place.root, needs, error));
+    l->plan.partial = v->only.count > 0;
+    return LAT_OK;
+}
+
 static enum lat_status open_all(struct local *l, const struct local_values *v, struct lat_error *error)
 {
     LAT_TRY(lat_gate_place_find(&l->place, v->policy, v->work, error));
     LAT_TRY(lat_policy_read(&l->policy, l->place.policy, error));
     LAT_TRY(lat_legs_check(&l->policy, error));
+    LAT_TRY(make_plan(l, v, error));
     remove_old(l->place.work);
-    struct lat_leg_need needs[LAT_POLICY_LEGS_MAX];
-    for (size_t i = 0; i < l->policy.leg_count; i++) {
-        bool required = l->policy.legs[i].required;
-        needs[i] = (struct lat_leg_need){ required || v->all, required ? "required" : "only informs: --all runs it" };
-    }
-    LAT_TRY(lat_plan_make(&l->plan, &l->policy, l->place.root, needs, error));
     char *path = lat_file_path_join(l->place.work, "plan.json");
     enum lat_status status = path ? lat_plan_write(&l->plan, path, error) : lat_error_memory(error, "a path");
     lat_mem_free(path);
@@ -102,11 +126,11 @@ static enum lat_status check_tree(const struct local *l, struct lat_error *error
 static enum lat_status judge(struct local *l, bool verbose, struct lat_error *error)
 {
     const struct lat_policy_leg *wanted[LAT_POLICY_LEGS_MAX], *order[LAT_POLICY_LEGS_MAX];
-    size_t wanted_count = 0;
+    size_t needed = 0;
     for (size_t i = 0; i < l->policy.leg_count; i++)
         if (l->plan.legs[i].needed)
-            wanted[wanted_count++] = &l->policy.legs[i];
-    size_t count = lat_legs_order(&l->policy, wanted, wanted_count, true, order);
+            wanted[needed++] = &l->policy.legs[i];
+    size_t count = lat_legs_order(&l->policy, wanted, needed, true, order);
     for (size_t i = 0; i < count; i++)
         LAT_TRY(run_leg(l, order[i], verbose, error));
     LAT_TRY(check_tree(l, error));
@@ -130,10 +154,12 @@ static int run_local(int argc, char **argv, const struct lat_command *self)
     lat_buf_init(&out, 1 << 24);
     int code = LAT_GATE_CANNOT_JUDGE;
     if (open_all(l, &values, &error) != LAT_OK || judge(l, values.verbose, &error) != LAT_OK) {
-        lat_gate_complain(&error);
+        code = lat_gate_complain(&error);
         lat_buf_add_text(&out, "verdict: ERROR\n");
     } else {
         code = lat_gate_exit_of(l->verdict.state);
+        if (l->plan.partial)
+            lat_buf_add_text(&out, "only some legs were judged: this is no verdict over the whole\n");
         lat_verdict_table(&out, &l->verdict, &l->set, lat_gate_color(stdout));
     }
     if (!lat_gate_print(&out))
@@ -149,6 +175,7 @@ static int run_local(int argc, char **argv, const struct lat_command *self)
 static const struct lat_option local_options[] = {
     { "--policy", "FILE", "the policy (gate.yaml here or in the nearest folder above)", LAT_OPTION_TEXT, AT(policy) },
     { "--work", "DIR", "where plan, logs and evidence go (.gate beside the policy)", LAT_OPTION_TEXT, AT(work) },
+    { "--only", "LEG", "only this leg and what it needs; may be given again", LAT_OPTION_TEXTS, AT(only) },
     { "--all", NULL, "also the legs that only inform", LAT_OPTION_FLAG, AT(all) },
     { "--verbose", NULL, "progress of the legs on standard error", LAT_OPTION_FLAG, AT(verbose) },
 };
@@ -157,7 +184,7 @@ const struct lat_command lat_gate_cmd_local = {
     .program = "lattice-gate",
     .name = "local",
     .operands = "",
-    .summary = "the whole gate on this machine: every required leg of gate.yaml, and the verdict in one table",
+    .summary = "the whole gate on this machine: every leg of gate.yaml, and the verdict in one table",
     .details = "Legs run after those that they need. Exit status: 0 green, 1 a required leg failed, 2 something could not be judged,\n"
                "3 not measurable.\n",
     .options = local_options,

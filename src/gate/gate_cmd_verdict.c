@@ -76,6 +76,8 @@ static enum lat_status judge(struct judge *j, const struct verdict_values *v, st
     if (!plan || !results)
         return lat_error_memory(error, "a path");
     LAT_TRY(lat_plan_read(&j->plan, plan, error));
+    if (j->plan.partial)
+        return lat_error_set(error, LAT_FAILED, "%s: V201: the plan of some chosen legs (local --only) is none for a verdict", plan);
     LAT_TRY(lat_leg_evidence_set_read(&j->set, results, error));
     LAT_TRY(read_needs(j, v->needs, error));
     return lat_verdict_of(&j->verdict, &j->plan, &j->set, j->second, j->second_count, error);
@@ -96,8 +98,9 @@ static int run_verdict(int argc, char **argv, const struct lat_command *self)
     int code = LAT_GATE_CANNOT_JUDGE;
     if (judge(j, &values, &error) != LAT_OK) {
         lat_gate_complain(&error);
-        lat_buf_add_text(&out, values.json ? "{\"schema\":\"lattice-gate-verdict-1\",\"state\":\"ERROR\",\"green\":false}\n"
-                                           : "verdict: ERROR\n");
+        lat_buf_add_text(&out, values.json
+                                   ? "{\"schema\":\"lattice-gate-verdict-1\",\"state\":\"ERROR\",\"green\":false}\n"
+                                   : "verdict: ERROR\n");
     } else {
         code = lat_gate_exit_of(j->verdict.state);
         if (values.json)

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "gate/gate_cmd.h"
+#include "gate/report.h"
 
 enum lat_status lat_verdict_of(struct lat_verdict *verdict, const struct lat_plan *plan, const struct lat_leg_evidence_set *set,
                                const struct lat_second_witness *second, size_t second_count, struct lat_error *error)
@@ -17,6 +18,7 @@ enum lat_status lat_verdict_of(struct lat_verdict *verdict, const struct lat_pla
     for (size_t i = 0; i < set->count; i++) {
         const struct lat_leg_evidence *e = &set->items[i];
         witnesses[i] = (struct lat_witness){ .leg = e->result.leg, .state = e->result.state, .process_status = e->result.process_status,
+                                             .population = e->result.population, .population_min = e->result.population_min,
                                              .nonce_fits = strcmp(e->nonce, plan->nonce) == 0,
                                              .tree_fits = strcmp(e->tree, plan->tree) == 0, .attempt_fits = e->attempt == plan->attempt };
     }
@@ -42,6 +44,14 @@ static const struct lat_finding *worst_finding(const struct lat_leg_result *r)
     return worst && worst->state > LAT_LEG_INFO ? worst : NULL;
 }
 
+static void add_finding(struct lat_buf *out, const struct lat_finding *f)
+{
+    lat_buf_addf(out, "  %s ", f->code);
+    lat_report_add(out, f->path, LAT_REPORT_NAME_MAX, LAT_REPORT_PLAIN);
+    lat_buf_add_text(out, f->path ? ": " : "");
+    lat_report_add(out, f->message, 160, LAT_REPORT_PLAIN);
+}
+
 static void add_row(struct lat_buf *out, const struct lat_verdict_leg *leg, const struct lat_leg_result *r, bool color)
 {
     const struct lat_finding *worst = worst_finding(r);
@@ -52,7 +62,7 @@ static void add_row(struct lat_buf *out, const struct lat_verdict_leg *leg, cons
     if (leg->code)
         lat_buf_addf(out, "  %s %s", leg->code, leg->why);
     else if (worst)
-        lat_buf_addf(out, "  %s %s%s%.160s", worst->code, worst->path ? worst->path : "", worst->path ? ": " : "", worst->message);
+        add_finding(out, worst);
     else if (!r)
         lat_buf_addf(out, "  %s", leg->plan->reason);
     lat_buf_add_char(out, '\n');
@@ -72,8 +82,10 @@ void lat_verdict_table(struct lat_buf *out, const struct lat_verdict *verdict, c
 
 void lat_verdict_json(struct lat_buf *out, const struct lat_verdict *verdict, const struct lat_plan *plan)
 {
-    lat_buf_addf(out, "{\"schema\":\"lattice-gate-verdict-1\",\"nonce\":\"%s\",\"tree\":\"%s\",\"state\":\"%s\",\"green\":%s,\"legs\":[",
-                 plan->nonce, plan->tree, lat_leg_state_name(verdict->state), lat_verdict_is_green(verdict) ? "true" : "false");
+    lat_buf_addf(out, "{\"schema\":\"lattice-gate-verdict-1\",\"nonce\":\"%s\",\"tree\":\"%s\",\"wide\":%s,", plan->nonce, plan->tree,
+                 plan->wide ? "true" : "false");
+    lat_buf_addf(out, "\"state\":\"%s\",\"green\":%s,\"legs\":[", lat_leg_state_name(verdict->state),
+                 lat_verdict_is_green(verdict) ? "true" : "false");
     for (size_t i = 0; i < verdict->count; i++) {
         const struct lat_verdict_leg *l = &verdict->legs[i];
         lat_buf_add_text(out, i ? ",{\"leg\":" : "{\"leg\":");

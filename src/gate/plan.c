@@ -7,9 +7,7 @@
 #include <sys/random.h>
 
 #include "core/error.h"
-#include "core/file.h"
 #include "gate/sealed_json.h"
-#include "gate/tree_files.h"
 
 #define PLAN_SCHEMA "lattice-gate-plan-1"
 enum { TEXTS_MAX = 8 << 20 };
@@ -35,45 +33,6 @@ static enum lat_status add_leg(struct lat_plan *plan, const char *name, bool req
     return LAT_OK;
 }
 
-static enum lat_status hash_entry(struct lat_sha256 *hash, const char *root, const struct lat_tree_entry *entry,
-                                  struct lat_error *error)
-{
-    char hex[LAT_SHA256_HEX_SIZE] = "";
-    const char kind = (char)('0' + (int)entry->kind);
-    if (entry->kind == LAT_TREE_FILE) {
-        char *path = lat_file_path_join(root, entry->path);
-        enum lat_status status = path ? lat_file_hash(path, hex, error) : lat_error_memory(error, "the tree");
-        lat_mem_free(path);
-        LAT_TRY(status);
-    }
-    lat_sha256_add(hash, entry->path, strlen(entry->path) + 1);
-    lat_sha256_add(hash, &kind, 1);
-    lat_sha256_add(hash, hex, strlen(hex));
-    if (entry->revision)
-        lat_sha256_add(hash, entry->revision, strlen(entry->revision));
-    return LAT_OK;
-}
-
-enum lat_status lat_plan_tree(const char *root, char out[72], struct lat_error *error)
-{
-    struct lat_tree_files files;
-    struct lat_sha256 hash;
-    char hex[LAT_SHA256_HEX_SIZE], *work = lat_file_path_join(root, ".gate");
-    if (!work)
-        return lat_error_memory(error, "the tree");
-    const char *skip[] = { work, NULL };
-    enum lat_status status = lat_tree_files_list(&files, root, skip, error);
-    lat_mem_free(work);
-    LAT_TRY(status);
-    lat_sha256_init(&hash);
-    for (size_t i = 0; i < files.count && status == LAT_OK; i++)
-        status = hash_entry(&hash, root, &files.entries[i], error);
-    lat_sha256_hex(&hash, hex);
-    snprintf(out, 72, "files:%s", hex);
-    lat_tree_files_release(&files);
-    return status;
-}
-
 static enum lat_status draw_nonce(char out[33], struct lat_error *error)
 {
     unsigned char bytes[16];
@@ -87,7 +46,7 @@ static enum lat_status draw_nonce(char out[33], struct lat_error *error)
 enum lat_status lat_plan_make(struct lat_plan *plan, const struct lat_policy *policy, const char *root,
                               const struct lat_leg_need *needs, struct lat_error *error)
 {
-    *plan = (struct lat_plan){ .attempt = 1 };
+    *plan = (struct lat_plan){ .attempt = 1, .wide = needs == NULL };
     lat_arena_init(&plan->arena, TEXTS_MAX);
     LAT_TRY(draw_nonce(plan->nonce, error));
     LAT_TRY(lat_plan_tree(root, plan->tree, error));
@@ -117,8 +76,9 @@ enum lat_status lat_plan_write(const struct lat_plan *plan, const char *path, st
         json_array_append_new(legs, json_pack("{s:s, s:b, s:b, s:s%}", "leg", l->name, "required", l->required, "needed", l->needed,
                                               "reason", l->reason, strlen(l->reason)));
     }
-    json_t *object = json_pack("{s:s, s:s, s:s, s:i, s:o}", "schema", PLAN_SCHEMA, "nonce", plan->nonce, "tree", plan->tree, "attempt",
-                               (int)plan->attempt, "legs", legs);
+    json_t *object = json_pack("{s:s, s:s, s:s, s:i, s:b, s:b, s:o}", "schema", PLAN_SCHEMA, "nonce", plan->nonce,
+                               "tree", plan->tree, "attempt", (int)plan->attempt, "wide", plan->wide, "partial", plan->partial,
+                               "legs", legs);
     if (!object || json_array_size(legs) != plan->leg_count) {
         json_decref(object);
         return lat_error_memory(error, "the plan");
@@ -130,14 +90,24 @@ enum lat_status lat_plan_write(const struct lat_plan *plan, const char *path, st
 
 static enum lat_status take(struct lat_plan *plan, const json_t *object, const char *path, struct lat_error *error)
 {
-    const char *nonce = json_string_value(json_object_get(object, "nonce")), *tree = json_string_value(json_object_get(object, "tree"));
+    const char *nonce = json_string_value(json_object_get(object, "nonce"));
+    const char *tree = json_string_value(json_object_get(object, "tree"));
     json_t *legs = json_object_get(object, "legs"), *leg;
     size_t i;
-    if (!nonce || strlen(nonce) != 32 || !tree || strlen(tree) >= sizeof plan->tree || !json_array_size(legs))
-        return lat_error_set(error, LAT_FORMAT, "%s: nonce, tree or legs are missing", path);
+    json_t *wide = json_object_get(object, "wide"), *partial = json_object_get(object, "partial");
+    json_int_t attempt = json_integer_value(json_object_get(object, "attempt"));
+    static const char hex[] = "0123456789abcdef";
+    size_t start = tree && strncmp(tree, "files:", 6) == 0 ? 6 : 0; // both stand in reports and messages as they are
+    if (!nonce || strlen(nonce) != 32 || strspn(nonce, hex) != 32 || !tree || !tree[start]
+        || tree[start + strspn(tree + start, hex)]
+        || strlen(tree) >= sizeof plan->tree || !json_array_size(legs)
+        || !json_is_boolean(wide) || !json_is_boolean(partial) || attempt < 1 || attempt > 1000000)
+        return lat_error_set(error, LAT_FORMAT, "%s: nonce, tree, attempt, wide or legs are missing", path);
     snprintf(plan->nonce, sizeof plan->nonce, "%s", nonce);
     snprintf(plan->tree, sizeof plan->tree, "%s", tree);
-    plan->attempt = (unsigned)json_integer_value(json_object_get(object, "attempt"));
+    plan->attempt = (unsigned)attempt;
+    plan->wide = json_is_true(wide);
+    plan->partial = json_is_true(partial);
     json_array_foreach(legs, i, leg)
     {
         const char *name = json_string_value(json_object_get(leg, "leg")), *reason = json_string_value(json_object_get(leg, "reason"));

@@ -20,6 +20,8 @@ struct lat_plan {
     char nonce[33]; // of this run: evidence of another run does not count
     char tree[72];  // git's id of the tree that is judged, or "files:" and a digest where there is no git
     unsigned attempt;
+    bool wide; // nothing is known of the change, or too little: every leg is needed
+    bool partial; // somebody chose legs: its verdict is not one over the change
     struct lat_plan_leg legs[LAT_POLICY_LEGS_MAX];
     size_t leg_count;
     struct lat_arena arena; // owns the texts
@@ -42,7 +44,8 @@ const struct lat_plan_leg *lat_plan_find(const struct lat_plan *plan, const char
 LAT_NODISCARD enum lat_status lat_plan_write(const struct lat_plan *plan, const char *path, struct lat_error *error);
 LAT_NODISCARD enum lat_status lat_plan_read(struct lat_plan *plan, const char *path, struct lat_error *error);
 
-// The id of the tree in `root` as it lies there now.
+// The id of the tree in `root` as it lies there now: git's, as of `git add -A; git write-tree` (the user's index and objects
+// stay as they are), or, where there is no repository, "files:" and a digest over path, mode and content of every file.
 LAT_NODISCARD enum lat_status lat_plan_tree(const char *root, char out[72], struct lat_error *error);
 
 #endif

@@ -25,9 +25,13 @@ static void judge_result(struct lat_verdict_leg *leg, const struct lat_witness *
         make_worse(leg, LAT_LEG_ERROR, "V201", "the result is of another tree");
     if (!w->attempt_fits)
         make_worse(leg, LAT_LEG_ERROR, "V207", "the result is of another attempt");
+    if (w->state == LAT_LEG_NOT_REQUIRED)
+        make_worse(leg, LAT_LEG_ERROR, "V204", "the result says that it was not needed, which only the plan may say");
     bool green = w->state < LAT_LEG_UNMEASURABLE;
     if (green && w->process_status != 0)
         make_worse(leg, LAT_LEG_ERROR, "V203", "the result says pass, its process did not");
+    if (green && (w->population < w->population_min || w->population == 0))
+        make_worse(leg, LAT_LEG_ERROR, "V205", "the result says pass, and less was looked at than must be");
 }
 
 static void judge_second(struct lat_verdict_leg *leg, const char *result)
@@ -56,8 +60,6 @@ static struct lat_verdict_leg join_leg(const struct lat_plan_leg *plan, const st
         leg.state = LAT_LEG_NOT_REQUIRED;
     if (seen > 1)
         make_worse(&leg, LAT_LEG_ERROR, "V202", "there are several results");
-    if (seen > 0 && plan->needed && leg.state == LAT_LEG_NOT_REQUIRED)
-        make_worse(&leg, LAT_LEG_ERROR, "V204", "the result says that it was not needed, the plan that it is");
     for (size_t i = 0; i < second_count; i++)
         if (strcmp(second[i].leg, plan->name) == 0)
             judge_second(&leg, second[i].result);

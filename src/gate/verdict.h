@@ -2,8 +2,8 @@
 // Copyright The Lattice authors
 //
 // The verdict: a join over the plan. A pure function of the plan, the evidence and what a second witness saw; total,
-// independent of order, and monotone: no input that gets worse can make red green. (NOT_REQUIRED is the plan's word; a needed
-// leg's result that says it is an error.)
+// independent of order, and monotone: no input that gets worse can make red green. (NOT_REQUIRED is the plan's word; a
+// result that says it is an error.)
 #ifndef LAT_GATE_VERDICT_H
 #define LAT_GATE_VERDICT_H
 
@@ -16,6 +16,7 @@ struct lat_witness {
     enum lat_leg_state state;
     bool nonce_fits, tree_fits, attempt_fits;
     int process_status;
+    uint64_t population, population_min;
 };
 
 // What the platform that ran the legs says of one (GitHub's needs.*.result), a second witness.

@@ -125,4 +125,64 @@ printf 'schema: 1\nproject: {name: demo}\nareas: {all: a}\nlegs:\n  x: {kind: co
 ends 2 "gate.yaml:5:29: leg 'x': there is no area 'al'" "$gate" run x
 printf 'schema: 1\nschema: 1\n' >../gate.yaml
 ends 2 "gate.yaml:2:1: duplicate key 'schema', first at line 1" "$gate" run x
+# local, verdict and report over one project
+cd "$work"
+mkdir -p whole/src
+cat >whole/gate.yaml <<'YAML'
+schema: 1
+project: {name: demo}
+areas: {all: ["src/**"]}
+legs:
+  tests: {kind: command, areas: all, run: [printf, "1..2\nok 1 - a\nok 2 - b\n"], parse: tap, min: 2, needs: build}
+  build: {kind: command, areas: all, run: ["true"], parse: exit}
+  look: {kind: command, required: false, areas: all, run: ["false"], parse: exit}
+YAML
+in_whole() { (cd "$work/whole" && exec "$gate" "$@"); } # what is said of it lies outside: it is judged
+ends 2 '^verdict: ERROR$' in_whole verdict # no plan yet
+ends 2 'plan.json' in_whole report
+ends 0 '^verdict: PASS$' in_whole local # a leg that only informs never turns it
+[ "$(tail -n 1 out)" = 'verdict: PASS' ] && grep -q '^FAIL  *look  *informs .*T102' out && grep -q '2 tests' out || die "table: $(cat out)"
+ends 0 '^verdict: PASS$' in_whole verdict
+ends 0 '"state":"[A-Z]*","green":true' in_whole verdict --json
+for format in text md json junit sarif github; do
+    ends 0 look in_whole report --format $format
+done
+in_whole report --format sarif -o report.sarif || die "report -o"
+grep -q '"version":"2.1.0"' whole/report.sarif || die "no SARIF"
+rm whole/report.sarif
+ends 4 'expected text, md' in_whole report --format pdf
+# the platform's word counts, too
+echo '{"tests":{"result":"cancelled"},"plan":{"result":"success"}}' >whole/.gate/needs.json
+ends 2 'V204' in_whole verdict --needs-json .gate/needs.json
+echo '{"tests":{"result":"success"}}' >whole/.gate/needs.json
+ends 0 '^verdict: PASS$' in_whole verdict --needs-json .gate/needs.json
+echo '[]' >whole/.gate/needs.json
+ends 2 '^verdict: ERROR$' in_whole verdict --needs-json .gate/needs.json
+# evidence that is edited, cut, doubled, missing, or of another run
+cp -r whole/.gate kept
+sed 's/"FAIL"/"PASS"/' kept/results/look.json >whole/.gate/results/look.json
+ends 2 'E302 .*cut or edited' in_whole verdict
+head -c 100 kept/results/look.json >whole/.gate/results/look.json
+ends 2 '^verdict: ERROR$' in_whole verdict
+cp kept/results/look.json whole/.gate/results/look.json
+cp kept/results/tests.json whole/.gate/results/tests2.json
+ends 2 'V202 there are several' in_whole verdict
+rm whole/.gate/results/tests*.json
+ends 2 'V202 there is no result' in_whole verdict
+ends 0 '^verdict: PASS$' in_whole local --all
+cp kept/results/tests.json whole/.gate/results/tests.json
+ends 2 'V201 the result is of another' in_whole verdict
+# some legs are no verdict over all
+ends 0 'only some legs' in_whole local --only tests
+grep -q '^PASS  *build' out && grep -q '^NOT_REQUIRED  *look' out || die "--only: $(cat out)"
+ends 2 'V201: the plan of some chosen legs' in_whole verdict
+ends 4 "there is no leg 'x'" in_whole local --only x
+ends 4 'exclude each other' in_whole local --only tests --all
+# a leg that writes into the tree
+sed -i 's/"true"/touch, src\/new/' whole/gate.yaml
+ends 2 'V201: the tree changed' in_whole local
+sed -i 's/touch, src\/new/"false"/' whole/gate.yaml
+ends 2 '^ERROR  *tests .*V204 not run: it needs .build' in_whole local
+sed -i 's/, needs: build//; s/look: {/other: {/' whole/gate.yaml
+ends 1 '^verdict: FAIL$' in_whole local
 echo "gate: $checks checks"

@@ -30,7 +30,8 @@ static struct lat_plan plan_of(size_t legs, unsigned required, unsigned needed)
 
 static struct lat_witness witness(const char *leg, enum lat_leg_state state)
 {
-    return (struct lat_witness){ .leg = leg, .state = state, .nonce_fits = true, .tree_fits = true, .attempt_fits = true };
+    return (struct lat_witness){ .leg = leg, .state = state, .nonce_fits = true, .tree_fits = true, .attempt_fits = true,
+                                 .population = 5, .population_min = 5 };
 }
 
 static enum lat_leg_state join(const struct lat_plan *plan, const struct lat_witness *w, size_t count)
@@ -41,8 +42,8 @@ static enum lat_leg_state join(const struct lat_plan *plan, const struct lat_wit
 }
 
 // What a leg's evidence can be: one of eight states, missing, twice, of another run, of another tree, of another attempt, a
-// process that failed under a green result.
-enum { CASES = LAT_LEG_STATE_COUNT + 6 };
+// process that failed under a green result, too small a population, one of nothing.
+enum { CASES = LAT_LEG_STATE_COUNT + 8 };
 
 static size_t put_case(size_t kind, const char *leg, struct lat_witness *out)
 {
@@ -54,6 +55,8 @@ static size_t put_case(size_t kind, const char *leg, struct lat_witness *out)
     case LAT_LEG_STATE_COUNT + 3: out[0].tree_fits = false; return 1;
     case LAT_LEG_STATE_COUNT + 4: out[0].attempt_fits = false; return 1;
     case LAT_LEG_STATE_COUNT + 5: out[0].process_status = 1; return 1;
+    case LAT_LEG_STATE_COUNT + 6: out[0].population = 4; return 1;
+    case LAT_LEG_STATE_COUNT + 7: out[0].population = out[0].population_min = 0; return 1;
     default: return 1;
     }
 }
@@ -114,16 +117,19 @@ static void test_random_sets(void **state)
         size_t at = lat_rng_next(&rng) % count; // anything that gets worse never makes red green
         memcpy(other, w, sizeof w);
         size_t after_count = count;
-        switch (lat_rng_next(&rng) % 5) {
-        case 0: other[at].state += lat_rng_next(&rng) % (LAT_LEG_STATE_COUNT - other[at].state); break;
+        switch (lat_rng_next(&rng) % 6) {
+        case 0:
+            other[at].state = (enum lat_leg_state)(w[at].state + lat_rng_next(&rng) % (LAT_LEG_STATE_COUNT - w[at].state));
+            break;
         case 1: other[at].nonce_fits = false; break;
         case 2: other[at].tree_fits = false; break;
         case 3: other[at].process_status = 1; break;
+        case 4: other[at].population = 0; break;
         default: other[after_count++] = witness("stranger", LAT_LEG_PASS); break;
         }
         enum lat_leg_state after = join(&plan, other, after_count);
         if (w[at].state == LAT_LEG_NOT_REQUIRED)
-            continue; // the plan's word, which no leg may say: an error in a result, whatever stands above it
+            continue; // the plan's word, which no leg may say: an error in a result
         if (before >= LAT_LEG_UNMEASURABLE && after < LAT_LEG_UNMEASURABLE)
             fail_msg("red became green");
     }
@@ -232,6 +238,67 @@ static void test_evidence(void **state)
     lat_leg_evidence_set_release(&set);
 }
 
+static void run(const char *line)
+{
+    char command[600];
+    snprintf(command, sizeof command, "cd %s/repo && %s", folder, line);
+    if (system(command) != 0)
+        fail_msg("%s", command);
+}
+
+// The id is git's own, follows every kind of edit, and leaves the user's index alone.
+static void test_tree_id(void **state)
+{
+    (void)state;
+    char root[200], command[300], id[72], first[72], again[72];
+    struct lat_error error = { 0 };
+    path_of(root, sizeof root, "repo");
+    path_of(command, sizeof command, "tmp");
+    setenv("TMPDIR", command, 1);
+    snprintf(command, sizeof command, "mkdir -p %s/sub %s/tmp", root, folder);
+    assert_int_equal(system(command), 0);
+    run("echo one >a; ln -s a link; echo x >sub/b");
+    assert_int_equal(lat_plan_tree(root, first, &error), LAT_OK);
+    assert_int_equal(strncmp(first, "files:", 6), 0);
+    static const char *const edits[] = { "echo two >a", "ln -sfn sub link", "chmod +x a", "mv a c", "rm sub/b", "echo new >new" };
+    for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) { // outside of git
+        run(edits[i]);
+        assert_int_equal(lat_plan_tree(root, id, &error), LAT_OK);
+        assert_string_not_equal(id, first);
+        strcpy(first, id);
+    }
+    if (system("git --version >/dev/null 2>&1") != 0)
+        return;
+    run("rm -rf * && mkdir sub && echo one >a && ln -s a link && echo x >sub/b && git init -q . && echo ignored >.gitignore");
+    run("git add -A && git -c user.name=n -c user.email=e commit -qm m && git write-tree >../want");
+    size_t n = 0;
+    char want[80] = "";
+    path_of(command, sizeof command, "want");
+    n = read_bytes(command, want, sizeof want - 1);
+    want[n ? n - 1 : 0] = 0;
+    if (lat_plan_tree(root, first, &error) != LAT_OK)
+        fail_msg("%s", error.text);
+    assert_string_equal(first, want);
+    run("echo z >ignored");
+    assert_int_equal(lat_plan_tree(root, id, &error), LAT_OK);
+    assert_string_equal(id, first);
+    for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
+        run(edits[i]);
+        assert_int_equal(lat_plan_tree(root, id, &error), LAT_OK);
+        assert_int_equal(lat_plan_tree(root, again, &error), LAT_OK);
+        assert_string_equal(id, again);
+        assert_string_not_equal(id, first);
+        strcpy(first, id);
+    }
+    run("git diff --cached --quiet && test -z \"$(ls ../tmp)\"");
+    run("mkdir -p deep && echo d >deep/d"); // a project below the top of its repository
+    path_of(command, sizeof command, "repo/deep");
+    if (lat_plan_tree(command, id, &error) != LAT_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(strlen(id), 40);
+    assert_string_not_equal(id, first);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -253,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_random_sets),
         cmocka_unit_test(test_second_witness),
         cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_tree_id),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
