@@ -39,6 +39,12 @@ references: ## write the frozen references anew (needs the environment of parity
 bench-hf: all ## speed beside Hugging Face on this machine, in one run
 	@python3 tools/reference/bench_hf.py
 
+bench-peers: all ## speed beside llama.cpp and Hugging Face, in turns (builds llama.cpp; needs Python and PyPI)
+	@python3 bench/peers/peers.py
+
+quality: all ## what 8 and 4 bits cost: perplexity and distance, as a Markdown table
+	@bench/quality.sh
+
 bench-kernels: ## kernels of each instruction set on this machine
 	@./test.sh >/dev/null && build/default/bin/test_kernels --bench
 
@@ -48,4 +54,4 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile
 
-.PHONY: all test demo install asan tsan fuzz parity parity-live references bench-hf bench-kernels clean help
+.PHONY: all test demo install asan tsan fuzz parity parity-live references bench-hf bench-peers quality bench-kernels clean help

@@ -24,6 +24,11 @@ if(LATTICE_SANITIZE)
   target_link_options(lattice_flags INTERFACE -fsanitize=${LATTICE_SANITIZE})
 endif()
 
+if(LATTICE_FUZZ) # a fuzzer is guided by what the parsers run through, not by the targets alone; kernels parse nothing
+  set(is_kernel $<STREQUAL:$<TARGET_PROPERTY:NAME>,lattice_kernels>)
+  target_compile_options(lattice_flags INTERFACE $<$<NOT:${is_kernel}>:-fsanitize=fuzzer-no-link>)
+  target_link_options(lattice_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 if(LATTICE_FAULTS)
   target_compile_definitions(lattice_flags INTERFACE LATTICE_FAULTS)
 endif()

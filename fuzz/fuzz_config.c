@@ -21,5 +21,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (2 * config.rotary_half > config.head_dim || config.num_attention_heads % config.num_key_value_heads != 0)
         abort();
-    return lat_qwen35_state_bytes(&config, 4096, 128, 1, &bytes, &error) == LAT_OK && bytes == 0 ? (abort(), 0) : 0;
+    struct lat_qwen35_work_size space = { .rows = 128, .logit_rows = 1, .threads = 2 };
+    if (lat_qwen35_sequence_bytes(&config, 4096, false, &bytes, &error) == LAT_OK && bytes == 0)
+        abort();
+    if (lat_qwen35_work_bytes(&config, &space, &bytes, &error) == LAT_OK && bytes == 0)
+        abort();
+    return 0;
 }

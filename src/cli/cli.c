@@ -81,3 +81,22 @@ enum lat_status lat_cli_threads(size_t wanted, int *threads, struct lat_error *e
     *threads = (int)wanted;
     return LAT_OK;
 }
+
+enum lat_status lat_cli_run_options(const struct lat_cli_run *run, struct lat_session_options *options,
+                                    struct lat_error *error)
+{
+    static const char *const ways[] = { "default", "exact", "fast" };
+    options->chunk = run->chunk;
+    LAT_TRY(lat_cli_threads(run->threads, &options->threads, error));
+    for (int i = 0; run->compute && i <= 3; i++) {
+        if (i == 3)
+            return lat_error_set(error, LAT_ARGUMENT, "--compute: '%.40s' is none of default, exact, fast", run->compute);
+        options->compute = (enum lat_compute)i;
+        if (strcmp(run->compute, ways[i]) == 0)
+            break;
+    }
+    if (run->kv && strcmp(run->kv, "f32") != 0 && strcmp(run->kv, "f16") != 0)
+        return lat_error_set(error, LAT_ARGUMENT, "--kv: '%.40s' is neither f32 nor f16", run->kv);
+    options->half_cache = run->kv && strcmp(run->kv, "f16") == 0;
+    return LAT_OK;
+}

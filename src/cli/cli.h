@@ -9,7 +9,8 @@
 #include "core/buf.h"
 #include "lattice/generate.h"
 
-extern const struct lat_command lat_command_generate, lat_command_trace, lat_command_tokenize, lat_command_doctor;
+extern const struct lat_command lat_command_generate, lat_command_trace, lat_command_tokenize, lat_command_doctor,
+    lat_command_quantize, lat_command_ppl, lat_command_bench;
 
 // Prints "lattice: <text>" on stderr and returns the status's exit code.
 int lat_cli_fail(const struct lat_error *error);
@@ -30,5 +31,22 @@ void lat_cli_catch_signals(void);
 
 // "--threads" and the like as int, 0 for the default; refuses what a pool cannot have.
 LAT_NODISCARD enum lat_status lat_cli_threads(size_t wanted, int *threads, struct lat_error *error);
+
+// Options of all commands that evaluate; a command has this struct among its values, and these rows among its options.
+struct lat_cli_run {
+    size_t threads, chunk;
+    const char *compute, *kv;
+};
+#define LAT_CLI_RUN_OPTIONS(at)                                                                                            \
+    { "--threads", "N", "(the processors of this process)", LAT_OPTION_COUNT, (at) + offsetof(struct lat_cli_run, threads) }, \
+    { "--chunk", "N", "tokens of one prefill step; does not change a bit (128)", LAT_OPTION_COUNT,                         \
+      (at) + offsetof(struct lat_cli_run, chunk) },                                                                        \
+    { "--compute", "WAY", "default; exact: quantised weights times f32 activations; fast: bf16 times bf16 where the "      \
+      "machine can", LAT_OPTION_TEXT, (at) + offsetof(struct lat_cli_run, compute) },                                      \
+    { "--kv", "TYPE", "of cached keys and values: f32, or f16 in half the memory (f32)", LAT_OPTION_TEXT,                  \
+      (at) + offsetof(struct lat_cli_run, kv) }
+// Takes them over into a session's options.
+LAT_NODISCARD enum lat_status lat_cli_run_options(const struct lat_cli_run *run, struct lat_session_options *options,
+                                                  struct lat_error *error);
 
 #endif

@@ -15,7 +15,8 @@ struct generate_values {
     size_t max_new;
     struct lat_texts stops;
     const char *ids;
-    size_t threads, chunk, context;
+    struct lat_cli_run run;
+    size_t context;
     bool json, plain, chat, ignore_eos, quiet;
 };
 
@@ -40,8 +41,7 @@ static const struct lat_option options[] = {
     { "--chat", NULL, "put the prompt into a user turn of the chat format; its text cannot forge turns", LAT_OPTION_FLAG, AT(chat) },
     { "--plain", NULL, "special tokens in the prompt are plain text (else they count, as in Hugging Face)", LAT_OPTION_FLAG,
       AT(plain) },
-    { "--threads", "N", "(the processors of this process)", LAT_OPTION_COUNT, AT(threads) },
-    { "--chunk", "N", "tokens of one prefill step; does not change results (128)", LAT_OPTION_COUNT, AT(chunk) },
+    LAT_CLI_RUN_OPTIONS(AT(run)),
     { "--ctx", "N", "positions to make room for (what prompt and -n need)", LAT_OPTION_COUNT, AT(context) },
     { "--json", NULL, "one JSON object instead of streamed text", LAT_OPTION_FLAG, AT(json) },
     { "--quiet", NULL, "neither progress nor figures on standard error", LAT_OPTION_FLAG, AT(quiet) },
@@ -123,15 +123,14 @@ static enum lat_status open_session(struct generation *g, struct lat_error *erro
     const struct generate_values *v = g->values;
     size_t most = lat_model_info_view(g->model)->positions_max, need = g->prompt.count;
     need = v->max_new > most || need + v->max_new > most ? (need > most ? need : most) : need + v->max_new;
-    struct lat_session_options o = { .context = v->context ? v->context : need, .chunk = v->chunk,
-                                     .cancel = lat_cli_cancel_flag() };
+    struct lat_session_options o = { .context = v->context ? v->context : need, .cancel = lat_cli_cancel_flag() };
     if (shows_progress(g)) {
         o.observe = watch;
         o.observe_context = &g->progress;
     }
     if (v->context && g->prompt.count > v->context)
         return lat_error_set(error, LAT_LIMIT, "the prompt has %zu ids, --ctx is %zu", g->prompt.count, v->context);
-    LAT_TRY(lat_cli_threads(v->threads, &o.threads, error));
+    LAT_TRY(lat_cli_run_options(&v->run, &o, error));
     return lat_session_new(&g->session, g->model, &o, error);
 }
 

@@ -16,8 +16,9 @@
 #include "tensor/safetensors.h"
 
 struct trace_values {
-    const char *text, *ids, *ids_file, *output;
-    size_t greedy, threads, chunk;
+    const char *text, *ids, *ids_file, *output, *ops;
+    struct lat_cli_run run;
+    size_t greedy;
     bool layers, json;
 };
 
@@ -29,10 +30,10 @@ static const struct lat_option options[] = {
     { "--ids-file", "F.json", "prompts as a JSON list of ids, or a list of such lists (names get the prefix p0., p1., ...)",
       LAT_OPTION_TEXT, AT(ids_file) },
     { "--layers", NULL, "also embed, layers.<i> and norm", LAT_OPTION_FLAG, AT(layers) },
+    { "--ops", "0,3|all", "also the operators inside these layers: layers.<i>.<operator>; implies --layers", LAT_OPTION_TEXT, AT(ops) },
     { "-n", "N", "also greedy_ids and greedy_margin of N further tokens, end-of-text ids ignored (0)", LAT_OPTION_COUNT, AT(greedy) },
     { "-o", "T.safetensors", "the file to write; it appears when it is whole", LAT_OPTION_TEXT, AT(output) },
-    { "--threads", "N", "(the processors of this process)", LAT_OPTION_COUNT, AT(threads) },
-    { "--chunk", "N", "tokens of one prefill step; does not change a bit (128)", LAT_OPTION_COUNT, AT(chunk) },
+    LAT_CLI_RUN_OPTIONS(AT(run)),
     { "--json", NULL, "a JSON object about what was written, instead of a line", LAT_OPTION_FLAG, AT(json) },
 };
 
@@ -42,6 +43,7 @@ struct prompt {
     int32_t *ids;
     size_t count;
     size_t first_spec; // of its tensors
+    size_t first_op;   // of its operators, behind the others
 };
 
 struct trace {
@@ -51,6 +53,9 @@ struct trace {
     struct prompt *prompts;
     size_t prompt_count;
     bool prefixed;
+    bool *opened;                // [layers] whose operators are wanted
+    struct operator_place { int point; size_t width; } *operators; // in the order of points
+    size_t operator_count;
     struct lat_st_spec *specs;
     size_t spec_count;
     struct lat_arena arena; // names
@@ -171,7 +176,9 @@ static enum lat_status add_spec(struct trace *t, size_t prompt, const char *name
     return LAT_OK;
 }
 
-// Tensors of a prompt, always in this order: input_ids, [embed, layers.0 ..., norm,] logits, [greedy_ids, greedy_margin]
+static bool wants_layers(const struct trace *t) { return t->values->layers || t->values->ops; }
+
+// Tensors of a prompt, always in this order: input_ids, [embed, layers.0 ..., norm,] logits, [greedy_ids, greedy_margin], [operators]
 static enum lat_status plan_prompt(struct trace *t, size_t index, struct lat_error *error)
 {
     const struct lat_model_info *info = lat_model_info_view(t->model);
@@ -179,7 +186,7 @@ static enum lat_status plan_prompt(struct trace *t, size_t index, struct lat_err
     char name[32];
     p->first_spec = t->spec_count;
     LAT_TRY(add_spec(t, index, "input_ids", LAT_DTYPE_I64, p->count, 0, error));
-    if (t->values->layers) {
+    if (wants_layers(t)) {
         LAT_TRY(add_spec(t, index, "embed", LAT_DTYPE_F32, p->count, info->hidden_size, error));
         for (size_t i = 0; i < info->layers; i++) {
             snprintf(name, sizeof name, "layers.%zu", i);
@@ -188,15 +195,56 @@ static enum lat_status plan_prompt(struct trace *t, size_t index, struct lat_err
         LAT_TRY(add_spec(t, index, "norm", LAT_DTYPE_F32, p->count, info->hidden_size, error));
     }
     LAT_TRY(add_spec(t, index, "logits", LAT_DTYPE_F32, p->count, info->vocab_size, error));
-    if (!t->values->greedy)
+    if (t->values->greedy) {
+        LAT_TRY(add_spec(t, index, "greedy_ids", LAT_DTYPE_I64, t->values->greedy, 0, error));
+        LAT_TRY(add_spec(t, index, "greedy_margin", LAT_DTYPE_F32, t->values->greedy, 0, error));
+    }
+    p->first_op = t->spec_count;
+    for (size_t i = 0; i < t->operator_count; i++) {
+        int at = t->operators[i].point - LAT_POINT_OPERATORS;
+        const char *op = lat_operator_name((enum lat_operator)(at % LAT_OPERATOR_COUNT));
+        snprintf(name, sizeof name, "layers.%d.%s", at / LAT_OPERATOR_COUNT, op);
+        LAT_TRY(add_spec(t, index, name, LAT_DTYPE_F32, p->count, t->operators[i].width, error));
+    }
+    return LAT_OK;
+}
+
+// Which layers --ops names.
+static enum lat_status open_layers(struct trace *t, struct lat_error *error)
+{
+    size_t layers = lat_model_info_view(t->model)->layers, count = 0;
+    int32_t *ids = NULL;
+    t->opened = lat_mem_new(layers, sizeof *t->opened);
+    t->operators = lat_mem_new(layers * LAT_OPERATOR_COUNT, sizeof *t->operators);
+    if (!t->opened || !t->operators)
+        return lat_error_memory(error, "the plan");
+    if (!t->values->ops)
         return LAT_OK;
-    LAT_TRY(add_spec(t, index, "greedy_ids", LAT_DTYPE_I64, t->values->greedy, 0, error));
-    return add_spec(t, index, "greedy_margin", LAT_DTYPE_F32, t->values->greedy, 0, error);
+    if (strcmp(t->values->ops, "all") == 0)
+        memset(t->opened, true, layers);
+    else
+        LAT_TRY(lat_options_ids(t->values->ops, &ids, &count, error));
+    for (size_t i = 0; i < count; i++) {
+        if ((size_t)ids[i] >= layers) {
+            lat_error_set(error, LAT_ARGUMENT, "--ops: the model has no layer %d", ids[i]);
+            lat_mem_free(ids);
+            return LAT_ARGUMENT;
+        }
+        t->opened[ids[i]] = true;
+    }
+    lat_mem_free(ids);
+    for (size_t i = 0; i < layers * LAT_OPERATOR_COUNT; i++) {
+        size_t layer = i / LAT_OPERATOR_COUNT;
+        size_t width = lat_model_operator_width(t->model, layer, (enum lat_operator)(i % LAT_OPERATOR_COUNT));
+        if (t->opened[layer] && width)
+            t->operators[t->operator_count++] = (struct operator_place){ LAT_POINT_OPERATOR(layer, i % LAT_OPERATOR_COUNT), width };
+    }
+    return LAT_OK;
 }
 
 static size_t logits_spec(const struct trace *t, const struct prompt *p)
 {
-    return p->first_spec + 1 + (t->values->layers ? lat_model_info_view(t->model)->layers + 2 : 0);
+    return p->first_spec + 1 + (wants_layers(t) ? lat_model_info_view(t->model)->layers + 2 : 0);
 }
 
 static enum lat_status hash_file(struct lat_buf *json, const char *folder, const char *name, bool first, struct lat_error *error)
@@ -256,12 +304,23 @@ static enum lat_status open_writer(struct trace *t, struct lat_error *error)
     return status;
 }
 
+static enum lat_status observe_operator(struct trace *t, int point, size_t position, size_t width, const float *values,
+                                        struct lat_error *error)
+{
+    for (size_t i = 0; t->now && i < t->operator_count; i++)
+        if (t->operators[i].point == point)
+            return lat_st_writer_put(t->writer, t->now->first_op + i, position * width, values, width, error);
+    return LAT_OK;
+}
+
 static enum lat_status observe(void *context, int point, size_t position, size_t rows, size_t width, const float *values,
                                struct lat_error *error)
 {
     struct trace *t = context;
+    if (point >= LAT_POINT_OPERATORS)
+        return observe_operator(t, point, position, width, values, error);
     lat_progress_see(&t->progress, point, position, rows);
-    if (!t->now || (point != LAT_POINT_LOGITS && !t->values->layers))
+    if (!t->now || (point != LAT_POINT_LOGITS && !wants_layers(t)))
         return LAT_OK;
     size_t layers = lat_model_info_view(t->model)->layers, first = t->now->first_spec;
     size_t spec = point == LAT_POINT_LOGITS ? logits_spec(t, t->now)
@@ -324,9 +383,10 @@ static enum lat_status open_session(struct trace *t, struct lat_error *error)
         longest = t->prompts[i].count > longest ? t->prompts[i].count : longest;
     if (t->values->greedy > (size_t)1 << 31)
         return lat_error_set(error, LAT_ARGUMENT, "-n: %zu is too much", t->values->greedy);
-    struct lat_session_options o = { .context = longest + t->values->greedy, .chunk = t->values->chunk, .observe = observe,
-                                     .observe_context = t, .observe_logits = true, .cancel = lat_cli_cancel_flag() };
-    LAT_TRY(lat_cli_threads(t->values->threads, &o.threads, error));
+    struct lat_session_options o = { .context = longest + t->values->greedy, .observe = observe,
+                                     .observe_context = t, .observe_logits = true,
+                                     .observe_operators = t->values->ops != NULL, .cancel = lat_cli_cancel_flag() };
+    LAT_TRY(lat_cli_run_options(&t->values->run, &o, error));
     return lat_session_new(&t->session, t->model, &o, error);
 }
 
@@ -347,8 +407,9 @@ static enum lat_status run_trace(struct trace *t, const char *folder, struct lat
 {
     LAT_TRY(lat_model_open(&t->model, folder, error));
     LAT_TRY(read_prompts(t, folder, error));
+    LAT_TRY(open_layers(t, error));
     LAT_TRY(open_session(t, error));
-    t->specs = lat_mem_new(t->prompt_count * (lat_model_info_view(t->model)->layers + 6), sizeof *t->specs);
+    t->specs = lat_mem_new(t->prompt_count * (lat_model_info_view(t->model)->layers + 6 + t->operator_count), sizeof *t->specs);
     if (!t->specs)
         return lat_error_memory(error, "the plan");
     for (size_t i = 0; i < t->prompt_count; i++)
@@ -402,6 +463,8 @@ static int run(int argc, char **argv, const struct lat_command *self)
         lat_mem_free(t.prompts[i].ids);
     lat_mem_free(t.prompts);
     lat_mem_free(t.specs);
+    lat_mem_free(t.opened);
+    lat_mem_free(t.operators);
     lat_arena_release(&t.arena);
     return status == LAT_OK ? 0 : lat_cli_fail(&error);
 }
@@ -414,8 +477,9 @@ const struct lat_command lat_command_trace = {
     .operands_max = 1,
     .summary = "writes what the engine computes for given prompts, to be held against a reference",
     .details = "Tensors, floats F32: input_ids I64 [T]; with --layers embed, layers.<i>, norm [T, hidden]; logits [T, vocab];\n"
-               "with -n greedy_ids I64 [N], greedy_margin [N]. Metadata: model_sha256 (a JSON object of file digests),\n"
-               "lattice_version, isa, threads, dtype.\n",
+               "with -n greedy_ids I64 [N], greedy_margin [N]; with --ops layers.<i>.<operator> [T, width] (norm, q_proj, k_proj,\n"
+               "v_proj, q, k, context; qkv, z, b, a, conv, delta, gated; mid, mlp_norm, act or router). Metadata: model_sha256\n"
+               "(a JSON object of file digests), lattice_version, isa, threads, dtype.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .run = run,

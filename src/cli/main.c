@@ -11,6 +11,9 @@ static const struct lat_command *const commands[] = {
     &lat_command_trace,
     &lat_command_tokenize,
     &lat_command_doctor,
+    &lat_command_quantize,
+    &lat_command_ppl,
+    &lat_command_bench,
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

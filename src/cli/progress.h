@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct lat_progress {
     size_t total;  // positions that will be evaluated
@@ -23,6 +24,8 @@ bool lat_progress_wanted(void);
 void lat_progress_begin(struct lat_progress *progress, size_t total, size_t layers);
 // As a session's observer sees it (see lat_observe_fn).
 void lat_progress_see(struct lat_progress *progress, int point, size_t position, size_t rows);
+// `done` of `total` units of any work.
+void lat_progress_part(struct lat_progress *progress, uint64_t done, uint64_t total);
 // Takes the bar off the line; nothing more is drawn. Harmless when there is none.
 void lat_progress_end(struct lat_progress *progress);
 

@@ -111,3 +111,17 @@ void lat_dmath_sincos(double x, double *sine, double *cosine)
     default: *sine = -c, *cosine = s; break;
     }
 }
+
+bool lat_dmath_all_finite(const float *x, size_t n)
+{
+    float lanes[16] = { 0 }, sum = 0;
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        for (size_t l = 0; l < 16; l++)
+            lanes[l] += x[i + l] * 0.0f; // 0, or NaN from an infinity or NaN
+    for (; i < n; i++)
+        sum += x[i] * 0.0f;
+    for (size_t l = 0; l < 16; l++)
+        sum += lanes[l];
+    return sum == 0;
+}

@@ -7,10 +7,16 @@
 #ifndef LAT_CORE_DMATH_H
 #define LAT_CORE_DMATH_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 double lat_dmath_exp(double x);   // any x; 0 below -745, infinity above 709.78
 double lat_dmath_log(double x);   // x > 0 and normal; -infinity at 0, NaN below
 double lat_dmath_log1p(double x); // x >= 0
 // sine and cosine of x radians, |x| <= 1e6.
 void lat_dmath_sincos(double x, double *sine, double *cosine);
+
+// True when no element is infinite or NaN. Written so that compilers vectorise it: it runs over every logit of a token.
+bool lat_dmath_all_finite(const float *x, size_t n);
 
 #endif

@@ -50,6 +50,15 @@ void lat_file_map_close(struct lat_file_map *map)
     *map = (struct lat_file_map){ 0 };
 }
 
+void lat_file_map_forget(const void *bytes, size_t length)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), first = (size_t)(uintptr_t)bytes, last = first + length;
+    first = (first + page - 1) / page * page; // whole pages only: others have their bytes in the rest
+    last = last / page * page;
+    if (first < last)
+        madvise((void *)(uintptr_t)first, last - first, MADV_DONTNEED);
+}
+
 bool lat_file_exists(const char *path) { return access(path, F_OK) == 0; }
 
 bool lat_file_is_folder(const char *path)

@@ -20,6 +20,8 @@ struct lat_file_map {
 LAT_NODISCARD enum lat_status lat_file_map_open(struct lat_file_map *map, const char *path, struct lat_error *error);
 void lat_file_map_close(struct lat_file_map *map);
 
+// Says that these bytes of a map are not needed for now: their memory may go. They can still be read.
+void lat_file_map_forget(const void *bytes, size_t length);
 bool lat_file_exists(const char *path);
 bool lat_file_is_folder(const char *path);
 // "folder/name", freed with lat_mem_free; NULL when memory is short.

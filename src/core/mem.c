@@ -98,6 +98,15 @@ void *lat_arena_new(struct lat_arena *arena, size_t count, size_t size)
     return out;
 }
 
+void *lat_arena_new_aligned(struct lat_arena *arena, size_t count, size_t size)
+{
+    size_t bytes = 0, padded = 0;
+    if (!lat_size_mul(count, size, &bytes) || !lat_size_add(bytes, CACHE_LINE, &padded))
+        return NULL;
+    unsigned char *block = lat_arena_new(arena, padded, 1);
+    return block ? block + (CACHE_LINE - (uintptr_t)block % CACHE_LINE) % CACHE_LINE : NULL;
+}
+
 void lat_arena_release(struct lat_arena *arena)
 {
     while (arena->blocks) {

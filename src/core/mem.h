@@ -32,6 +32,8 @@ struct lat_arena {
 
 void lat_arena_init(struct lat_arena *arena, size_t bytes_max);
 void *lat_arena_new(struct lat_arena *arena, size_t count, size_t size); // zeroed, 16-byte aligned; NULL when short
+// The same on a 64-byte boundary.
+void *lat_arena_new_aligned(struct lat_arena *arena, size_t count, size_t size);
 void lat_arena_release(struct lat_arena *arena);
 
 #endif

@@ -79,6 +79,8 @@ static const char *copy_line(struct lat_arena *arena, const char *text)
     return copy;
 }
 
+const char *lat_leg_text(struct lat_leg_result *result, const char *text) { return copy_line(&result->arena, text); }
+
 static const char *copy_raw(struct lat_arena *arena, const char *text)
 {
     size_t size = strlen(text) + 1;

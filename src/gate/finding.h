@@ -58,6 +58,9 @@ void lat_leg_result_release(struct lat_leg_result *result);
 // state. A failed allocation worsens the state to ERROR all the same. `message` is printf style.
 void lat_leg_find(struct lat_leg_result *result, enum lat_leg_state state, const char *code, const char *path,
                   size_t line, const char *fix, const char *message, ...) LAT_PRINTF(7, 8);
+// `text` as one line of UTF-8, control bytes escaped, in the result's memory: for what comes from strangers and goes into
+// JSON. NULL when memory is short.
+const char *lat_leg_text(struct lat_leg_result *result, const char *text);
 // Closes a result: a population below its minimum is V205 ERROR, whatever was found. Without a minimum a population of
 // zero is that, too, unless the state says already that nothing could be measured.
 void lat_leg_result_close(struct lat_leg_result *result);

@@ -20,7 +20,22 @@ enum lat_gate_exit {
     LAT_GATE_CANNOT_FAIL = 5, // the self-test found a gate that is always green
 };
 
-extern const struct lat_command lat_gate_cmd_completion, lat_gate_cmd_explain, lat_gate_cmd_parity_compare;
+extern const struct lat_command
+    lat_gate_cmd_completion,
+    lat_gate_cmd_deny,
+    lat_gate_cmd_deny_lock,
+    lat_gate_cmd_doctor,
+    lat_gate_cmd_explain,
+    lat_gate_cmd_local,
+    lat_gate_cmd_parity_bisect,
+    lat_gate_cmd_parity_compare,
+    lat_gate_cmd_parity_freeze,
+    lat_gate_cmd_parity_live,
+    lat_gate_cmd_parity_power,
+    lat_gate_cmd_parity_run,
+    lat_gate_cmd_report,
+    lat_gate_cmd_run,
+    lat_gate_cmd_verdict;
 
 // All commands, NULL-terminated, in the order of the help.
 extern const struct lat_command *const lat_gate_commands[];

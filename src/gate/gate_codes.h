@@ -23,7 +23,12 @@ struct lat_gate_code_table {
 };
 
 // codes_<area>.c defines lat_gate_codes_<area>; gate_codes.c lists it.
-extern const struct lat_gate_code_table lat_gate_codes_core;
+extern const struct lat_gate_code_table
+    lat_gate_codes_core,
+    lat_gate_codes_deny,
+    lat_gate_codes_doctor,
+    lat_gate_codes_parity,
+    lat_gate_codes_verdict;
 
 extern const struct lat_gate_code_table *const lat_gate_code_tables[]; // NULL-terminated
 const struct lat_gate_code *lat_gate_code_find(const char *code);

@@ -13,7 +13,19 @@
 
 // One command a line, in the order of the help. A name may have two words.
 const struct lat_command *const lat_gate_commands[] = {
+    &lat_gate_cmd_local,
+    &lat_gate_cmd_run,
+    &lat_gate_cmd_verdict,
+    &lat_gate_cmd_report,
+    &lat_gate_cmd_deny,
+    &lat_gate_cmd_deny_lock,
+    &lat_gate_cmd_parity_run,
     &lat_gate_cmd_parity_compare,
+    &lat_gate_cmd_parity_freeze,
+    &lat_gate_cmd_parity_live,
+    &lat_gate_cmd_parity_power,
+    &lat_gate_cmd_parity_bisect,
+    &lat_gate_cmd_doctor,
     &lat_gate_cmd_explain,
     &lat_gate_cmd_completion,
     NULL,

@@ -13,7 +13,8 @@
 #include "lattice/status.h"
 
 // Refuses an empty pattern, a leading '/' or "./", "..", an empty component, an unclosed class, `**` beside other
-// characters of its component.
+// characters of its component, and what other dialects give a meaning that this one has not: a leading '!', '\', '{',
+// [:alpha:].
 LAT_NODISCARD enum lat_status lat_glob_check(const char *pattern, struct lat_error *error);
 bool lat_glob_match(const char *pattern, const char *path, size_t path_length);
 

@@ -7,6 +7,10 @@
 // One kind a line.
 static const struct lat_leg_kind *const kinds[] = {
     &lat_leg_command,
+    &lat_leg_deny,
+    &lat_leg_feeds,
+    &lat_leg_doctor,
+    &lat_leg_parity,
 };
 
 const struct lat_leg_kind *lat_leg_kind_find(const char *name)

@@ -10,7 +10,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
-#include "tensor/safetensors.h"
+#include "gate/parity_tensors.h"
 
 struct lat_parity_limits lat_parity_limits_default(void)
 {
@@ -22,38 +22,22 @@ struct judge {
     const struct lat_parity_limits *limits;
     struct lat_json floors, layer_floors;
     double largest_max, pooled_rms; // floors over all prompts
+    bool *trace_at_fault;
     struct lat_error *error;
 };
-
-static float f32_at(const struct lat_st_tensor *t, size_t index) { return lat_dtype_load(LAT_DTYPE_F32, t->data, index); }
-
-static int64_t i64_at(const struct lat_st_tensor *t, size_t index)
-{
-    int64_t value;
-    memcpy(&value, t->data + 8 * index, sizeof value);
-    return value;
-}
 
 static enum lat_status refuse(const struct judge *j, const char *prompt, const char *what)
 {
     return lat_error_set(j->error, LAT_FORMAT, "%s: %s", prompt, what);
 }
 
-// The tensor "<prompt>.<name>"; a file with one prompt may leave the prefix out.
-static const struct lat_st_tensor *find(const struct lat_st_file *file, const char *prompt, const char *name)
-{
-    char full[96];
-    snprintf(full, sizeof full, "%s.%s", prompt, name);
-    const struct lat_st_tensor *t = lat_st_find(file, full);
-    return t || strcmp(prompt, "p0") != 0 ? t : lat_st_find(file, name);
-}
-
-// The same, of a given type and shape (cols 0: one dimension); `where` is "reference" or "trace".
+// A tensor of a prompt, of a given type and shape (cols 0: one dimension); `where` is "reference" or "trace".
 static enum lat_status need(const struct judge *j, const struct lat_st_file *file, const char *prompt, const char *name,
                             enum lat_dtype dtype, size_t rows, size_t cols, const struct lat_st_tensor **out)
 {
     const char *where = file == j->reference ? "reference" : "trace";
-    *out = find(file, prompt, name);
+    *out = lat_parity_find(file, prompt, name);
+    *j->trace_at_fault = file == j->trace;
     if (!*out)
         return lat_error_set(j->error, LAT_NOT_FOUND, "the %s has no %s.%s", where, prompt, name);
     bool fits = (*out)->dtype == dtype && (*out)->rank == (cols ? 2 : 1) && (*out)->shape[0] == rows
@@ -61,6 +45,7 @@ static enum lat_status need(const struct judge *j, const struct lat_st_file *fil
     if (!fits)
         return lat_error_set(j->error, LAT_FORMAT, "the %s's %s.%s is not %s [%zu%s%.0zu]", where, prompt, name,
                              lat_dtype_name(dtype), rows, cols ? ", " : "", cols);
+    *j->trace_at_fault = false;
     return LAT_OK;
 }
 
@@ -91,12 +76,12 @@ static double log_sum_exp(const struct lat_st_tensor *t, size_t row, size_t widt
 {
     double most = -INFINITY, sum = 0;
     for (size_t i = 0; i < width; i++)
-        if ((double)f32_at(t, row * width + i) > most) {
-            most = f32_at(t, row * width + i);
+        if ((double)lat_parity_f32(t, row * width + i) > most) {
+            most = lat_parity_f32(t, row * width + i);
             *best = i;
         }
     for (size_t i = 0; i < width; i++)
-        sum += exp(f32_at(t, row * width + i) - most);
+        sum += exp(lat_parity_f32(t, row * width + i) - most);
     return most + log(sum);
 }
 
@@ -106,7 +91,7 @@ static void compare_full_row(const struct pair *p, size_t row, size_t position, 
     double lse_truth = log_sum_exp(p->truth, row, p->vocab, &best_truth);
     double lse_engine = log_sum_exp(p->logits, position, p->vocab, &best_engine);
     for (size_t i = 0; i < p->vocab; i++) {
-        double truth = f32_at(p->truth, row * p->vocab + i), engine = f32_at(p->logits, position * p->vocab + i);
+        double truth = lat_parity_f32(p->truth, row * p->vocab + i), engine = lat_parity_f32(p->logits, position * p->vocab + i);
         add_distance(s, engine, truth);
         s->kl += exp(truth - lse_truth) * ((truth - lse_truth) - (engine - lse_engine));
     }
@@ -118,11 +103,11 @@ static void compare_full_row(const struct pair *p, size_t row, size_t position, 
 static void compare_top_row(const struct pair *p, size_t position, struct sums *s)
 {
     size_t k = p->top_ids->shape[1], best_engine = 0;
-    double lse_truth = f32_at(p->lse_truth, position), lse_engine = log_sum_exp(p->logits, position, p->vocab, &best_engine);
+    double lse_truth = lat_parity_f32(p->lse_truth, position), lse_engine = log_sum_exp(p->logits, position, p->vocab, &best_engine);
     double rest_truth = 1, rest_engine = 1;
     for (size_t i = 0; i < k; i++) {
-        size_t id = (size_t)i64_at(p->top_ids, position * k + i);
-        double truth = f32_at(p->top_truth, position * k + i), engine = f32_at(p->logits, position * p->vocab + id);
+        size_t id = (size_t)lat_parity_i64(p->top_ids, position * k + i);
+        double truth = lat_parity_f32(p->top_truth, position * k + i), engine = lat_parity_f32(p->logits, position * p->vocab + id);
         double share = exp(truth - lse_truth);
         add_distance(s, engine, truth);
         s->kl += share * ((truth - lse_truth) - (engine - lse_engine));
@@ -131,7 +116,7 @@ static void compare_top_row(const struct pair *p, size_t position, struct sums *
     }
     if (rest_truth > 1e-9 && rest_engine > 1e-9)
         s->kl += rest_truth * log(rest_truth / rest_engine);
-    s->top1 += (size_t)i64_at(p->top_ids, position * k) == best_engine;
+    s->top1 += (size_t)lat_parity_i64(p->top_ids, position * k) == best_engine;
     s->rows++;
 }
 
@@ -139,7 +124,7 @@ static void compare_rows(const struct pair *p, struct sums *s)
 {
     size_t next = 0, full = p->truth->shape[0];
     for (size_t t = 0; t < p->tokens; t++) {
-        if (next < full && (!p->positions || (size_t)i64_at(p->positions, next) == t))
+        if (next < full && (!p->positions || (size_t)lat_parity_i64(p->positions, next) == t))
             compare_full_row(p, next++, t, s);
         else
             compare_top_row(p, t, s);
@@ -149,9 +134,11 @@ static void compare_rows(const struct pair *p, struct sums *s)
 static enum lat_status check_finite(const struct judge *j, const struct pair *p, const struct lat_st_tensor *t, const char *what)
 {
     for (size_t i = 0; i < t->elements; i++)
-        if (!isfinite(f32_at(t, i)))
+        if (!isfinite(lat_parity_f32(t, i))) {
+            *j->trace_at_fault = t == p->logits;
             return lat_error_set(j->error, LAT_NOT_FINITE, "%s: %s of the %s is not finite at element %zu", p->name, t->name,
                                  what, i);
+        }
     return LAT_OK;
 }
 
@@ -160,20 +147,20 @@ static enum lat_status check_indices(const struct judge *j, const struct pair *p
 {
     int64_t before = -1;
     for (size_t i = 0; p->positions && i < p->positions->elements; i++) {
-        int64_t at = i64_at(p->positions, i);
+        int64_t at = lat_parity_i64(p->positions, i);
         if (at <= before || at >= (int64_t)p->tokens)
             return refuse(j, p->name, "the reference's positions do not ascend inside the prompt");
         before = at;
     }
     for (size_t i = 0; p->top_ids && i < p->top_ids->elements; i++)
-        if (i64_at(p->top_ids, i) < 0 || i64_at(p->top_ids, i) >= (int64_t)p->vocab)
+        if (lat_parity_i64(p->top_ids, i) < 0 || lat_parity_i64(p->top_ids, i) >= (int64_t)p->vocab)
             return refuse(j, p->name, "the reference's top_ids go outside of the vocabulary");
     return LAT_OK;
 }
 
 static enum lat_status open_partial(const struct judge *j, struct pair *p)
 {
-    const struct lat_st_tensor *top = find(j->reference, p->name, "top_ids");
+    const struct lat_st_tensor *top = lat_parity_find(j->reference, p->name, "top_ids");
     LAT_TRY(need(j, j->reference, p->name, "positions", LAT_DTYPE_I64, p->truth->shape[0], 0, &p->positions));
     if (!top || top->rank != 2 || top->shape[1] == 0)
         return refuse(j, p->name, "the reference keeps neither all rows nor top_ids");
@@ -186,15 +173,16 @@ static enum lat_status open_partial(const struct judge *j, struct pair *p)
 
 static enum lat_status open_pair(const struct judge *j, const char *name, struct pair *p)
 {
-    const struct lat_st_tensor *want = find(j->reference, name, "input_ids"), *got = NULL;
+    const struct lat_st_tensor *want = lat_parity_find(j->reference, name, "input_ids"), *got = NULL;
     *p = (struct pair){ .name = name };
     if (!want || want->dtype != LAT_DTYPE_I64 || want->rank != 1 || want->elements == 0)
         return refuse(j, name, "the reference's input_ids are missing or empty");
     p->tokens = want->elements;
     LAT_TRY(need(j, j->trace, name, "input_ids", LAT_DTYPE_I64, p->tokens, 0, &got));
-    if (memcmp(want->data, got->data, want->bytes) != 0)
+    *j->trace_at_fault = memcmp(want->data, got->data, want->bytes) != 0;
+    if (*j->trace_at_fault)
         return refuse(j, name, "the trace was made from other input_ids than the reference");
-    p->truth = find(j->reference, name, "truth");
+    p->truth = lat_parity_find(j->reference, name, "truth");
     if (!p->truth || p->truth->dtype != LAT_DTYPE_F32 || p->truth->rank != 2 || p->truth->elements == 0
         || p->truth->shape[0] > p->tokens)
         return refuse(j, name, "the reference's truth is missing or of the wrong shape");
@@ -226,7 +214,7 @@ static enum lat_status set_floor(const struct judge *j, const struct pair *p, st
 {
     double largest = 0;
     for (size_t i = 0; i < p->truth->elements; i++)
-        largest = fmax(largest, fabs((double)f32_at(p->truth, i)));
+        largest = fmax(largest, fabs((double)lat_parity_f32(p->truth, i)));
     if (!prompt_floor(j, p->name, &out->floor_max, &out->floor_rms))
         return refuse(j, p->name, "the reference does not say how far Hugging Face is from the truth");
     out->floor_max = fmax(fmax(out->floor_max, j->largest_max), largest * 0x1p-23);
@@ -236,7 +224,7 @@ static enum lat_status set_floor(const struct judge *j, const struct pair *p, st
 
 static enum lat_status judge_greedy(const struct judge *j, const struct pair *p, struct lat_parity_prompt *out)
 {
-    const struct lat_st_tensor *want = find(j->reference, p->name, "greedy_ids"), *margin = NULL, *got = NULL;
+    const struct lat_st_tensor *want = lat_parity_find(j->reference, p->name, "greedy_ids"), *margin = NULL, *got = NULL;
     if (!want)
         return LAT_OK;
     if (want->dtype != LAT_DTYPE_I64 || want->rank != 1)
@@ -244,11 +232,11 @@ static enum lat_status judge_greedy(const struct judge *j, const struct pair *p,
     LAT_TRY(need(j, j->reference, p->name, "greedy_margin", LAT_DTYPE_F32, want->elements, 0, &margin));
     LAT_TRY(need(j, j->trace, p->name, "greedy_ids", LAT_DTYPE_I64, want->elements, 0, &got));
     out->greedy_count = want->elements;
-    while (out->greedy_same < want->elements && i64_at(want, out->greedy_same) == i64_at(got, out->greedy_same))
+    while (out->greedy_same < want->elements && lat_parity_i64(want, out->greedy_same) == lat_parity_i64(got, out->greedy_same))
         out->greedy_same++;
     out->greedy_excused = true;
     if (out->greedy_same < want->elements) {
-        out->greedy_margin = f32_at(margin, out->greedy_same);
+        out->greedy_margin = lat_parity_f32(margin, out->greedy_same);
         out->greedy_excused = out->greedy_margin <= j->limits->margin_floors * out->floor_max;
     }
     return LAT_OK;
@@ -259,18 +247,18 @@ static enum lat_status point_ratio(const struct judge *j, const struct pair *p, 
 {
     char name[48];
     snprintf(name, sizeof name, "truth.%s", point);
-    const struct lat_st_tensor *truth = find(j->reference, p->name, name), *got = NULL;
+    const struct lat_st_tensor *truth = lat_parity_find(j->reference, p->name, name), *got = NULL;
     const struct lat_json_node *floor = lat_json_get(lat_json_get(j->layer_floors.root, p->name), point);
     double usual = 0, squares = 0, size = 0;
     *ratio = -1;
-    if (!truth || !find(j->trace, p->name, point))
+    if (!truth || !lat_parity_find(j->trace, p->name, point))
         return LAT_OK;
     if (truth->dtype != LAT_DTYPE_F32 || truth->rank != 2 || truth->shape[0] != p->tokens || truth->elements == 0
         || !lat_json_to_double(lat_json_get(floor, "rms"), &usual))
         return refuse(j, p->name, "the reference's layers are of the wrong shape or have no floor");
     LAT_TRY(need(j, j->trace, p->name, point, LAT_DTYPE_F32, p->tokens, truth->shape[1], &got));
     for (size_t i = 0; i < truth->elements; i++) {
-        double t = f32_at(truth, i), d = f32_at(got, i) - t;
+        double t = lat_parity_f32(truth, i), d = lat_parity_f32(got, i) - t;
         squares += d * d;
         size += t * t;
     }
@@ -359,6 +347,7 @@ static enum lat_status check_same_model(const struct judge *j)
     struct lat_json want = { 0 }, got = { 0 };
     size_t common = 0;
     LAT_TRY(parse_metadata(j->reference, "model_sha256", &want, j->error));
+    *j->trace_at_fault = true;
     enum lat_status status = parse_metadata(j->trace, "model_sha256", &got, j->error);
     const struct lat_json_node *first = status == LAT_OK && want.root->kind == LAT_JSON_OBJECT ? want.root->u.child : NULL;
     for (const struct lat_json_node *n = first; n && status == LAT_OK; n = n->next) {
@@ -374,6 +363,7 @@ static enum lat_status check_same_model(const struct judge *j)
     }
     if (status == LAT_OK && common < 2)
         status = lat_error_set(j->error, LAT_FORMAT, "reference and trace do not say that they are of the same model");
+    *j->trace_at_fault = status != LAT_OK;
     lat_json_release(&want);
     lat_json_release(&got);
     return status;
@@ -436,12 +426,15 @@ enum lat_status lat_parity_compare(struct lat_parity_result *result, const char 
 {
     *result = (struct lat_parity_result){ 0 };
     struct lat_st_file *ref = NULL, *got = NULL;
-    struct judge j = { .limits = limits, .error = error };
+    bool at_fault = false;
+    struct judge j = { .limits = limits, .trace_at_fault = &at_fault, .error = error };
     enum lat_status status = hash_reference(reference, result->reference_sha256, error);
     if (status == LAT_OK)
         status = lat_st_open(&ref, reference, error);
-    if (status == LAT_OK)
+    if (status == LAT_OK) {
         status = lat_st_open(&got, trace, error);
+        at_fault = status != LAT_OK;
+    }
     if (status == LAT_OK) {
         j.reference = ref;
         j.trace = got;
@@ -453,6 +446,7 @@ enum lat_status lat_parity_compare(struct lat_parity_result *result, const char 
     lat_st_close(got);
     if (status != LAT_OK)
         lat_parity_result_release(result);
+    result->trace_at_fault = status != LAT_OK && at_fault;
     return status;
 }
 

@@ -47,6 +47,7 @@ struct lat_parity_result {
     size_t positions;
     bool passed;
     char reference_sha256[LAT_SHA256_HEX_SIZE];
+    bool trace_at_fault; // after a status other than LAT_OK: it is the trace that cannot be judged, not the reference
 };
 
 // LAT_OK: judged, see result->passed. Anything else: it cannot be judged (unreadable, another model, a missing prompt,

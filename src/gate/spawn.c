@@ -413,7 +413,8 @@ static enum lat_status prepare(struct child *c, struct lat_error *error)
 static enum lat_status run(struct child *c, struct lat_error *error)
 {
     LAT_TRY(prepare(c, error));
-    c->start = c->sample_at = lat_clock_seconds();
+    c->start = lat_clock_seconds();
+    c->sample_at = c->start + SAMPLE_SECONDS / 5; // most children are gone by then
     c->deadline = c->start + (c->options->seconds_max > 0 ? c->options->seconds_max : 3600);
     LAT_TRY(start(c, error));
     close_fd(&c->write_ends[0]);

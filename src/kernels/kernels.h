@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "kernels/quant.h"
 #include "lattice/status.h"
 
 enum { LAT_KERNEL_LANES = 16, LAT_ATTENTION_BLOCK = 64, LAT_CONV_TAPS_MAX = 16 };
@@ -23,11 +24,20 @@ enum { LAT_KERNEL_LANES = 16, LAT_ATTENTION_BLOCK = 64, LAT_CONV_TAPS_MAX = 16 }
 typedef void lat_matmul_fn(const void *w, size_t cols, size_t row_begin, size_t row_end, const float *x,
                            size_t x_stride, size_t tokens, float *y, size_t y_stride, bool add);
 
+// Softmax attention of `queries` queries [queries][dim] over keys [0, count), online over an absolute grid of 64 positions:
+// s = dot(q,k)*scale; a new maximum rescales the 16 lane sums of weights and the output; weights and values join in order
+// of position. k and v are [count][dim], f32 or f16, widened exactly. out [queries][dim]; a query's output does not
+// depend on the others.
+typedef void lat_attend_fn(const float *q, size_t queries, const void *k, const void *v, size_t count, size_t dim,
+                           float scale, float *out);
+
 struct lat_kernels {
     const char *isa;
     lat_matmul_fn *matmul_f32;
     lat_matmul_fn *matmul_bf16;
     lat_matmul_fn *matmul_f16;
+    lat_quantize_fn *quantize;
+    lat_quant_matmul_fn *quant_matmul;
     float (*dot)(const float *a, const float *b, size_t n);
     // y = exp(x); error below 1.5 ulp; 0 below -87.33, infinity above 88.72.
     void (*exp)(const float *x, size_t n, float *y);
@@ -48,15 +58,21 @@ struct lat_kernels {
     //   o = sum_i S_i q_i (i ascending, fmaf from 0).
     void (*delta_step)(float *state, size_t stride, size_t dk, size_t n, const float *q, const float *k,
                        const float *v, float decay, float beta, float *o);
-    // Softmax attention of one query over keys [0, count), online over an absolute grid of 64 positions:
-    // s = dot(q,k)*scale; a new maximum rescales the 16 lane sums of weights and the output; weights and values join in
-    // order of position. k and v are [count][dim].
-    void (*attend)(const float *q, const float *k, const float *v, size_t count, size_t dim, float scale, float *out);
+    lat_attend_fn *attend_f32, *attend_f16;
+    // y = x as IEEE binary16, to the nearest, ties to even; beyond 65520 infinity.
+    void (*narrow_f16)(const float *x, size_t n, void *y);
     // y = fmaf(a, x, y)
     void (*scale_add)(float a, const float *x, size_t n, float *y);
 };
 
-// The table for this machine, lowered by the environment variable LATTICE_ISA (scalar, avx2, avx512, neon). A name that
+// bf16 weights times bf16 activations, for LAT_COMPUTE_FAST: other bits than the tables' products, and not the same on all
+// machines. Arguments as of lat_matmul_fn.
+typedef void lat_bf16_matmul_fn(const void *w, size_t cols, size_t row_begin, size_t row_end, const uint16_t *x,
+                                size_t x_stride, size_t tokens, float *y, size_t y_stride, bool add);
+// What this machine has for it beside the kernels of `kernels`, or NULL.
+lat_bf16_matmul_fn *lat_kernels_bf16_dot(const struct lat_kernels *kernels);
+
+// The table for this machine, lowered by the environment variable LATTICE_ISA (scalar, avx2, avx512, neon, dotprod). A name that
 // is unknown, or that this machine or build lacks, is refused.
 LAT_NODISCARD enum lat_status lat_kernels_choose(const struct lat_kernels **out, struct lat_error *error);
 // The table of that name, or NULL when this machine or build lacks it.
@@ -66,9 +82,11 @@ extern const struct lat_kernels lat_kernels_scalar;
 #if defined(LATTICE_SIMD) && defined(__x86_64__)
 extern const struct lat_kernels lat_kernels_avx2;
 extern const struct lat_kernels lat_kernels_avx512;
+lat_bf16_matmul_fn lat_bf16_dot_matmul;
 #endif
 #if defined(LATTICE_SIMD) && defined(__aarch64__)
 extern const struct lat_kernels lat_kernels_neon;
+extern const struct lat_kernels lat_kernels_dotprod;
 #endif
 
 #endif

@@ -52,6 +52,25 @@ VEC_INLINE float v16_sum(v16 a)
     y = _mm_add_ps(y, _mm_movehl_ps(y, y));
     return _mm_cvtss_f32(_mm_add_ss(y, _mm_shuffle_ps(y, y, 1)));
 }
+VEC_INLINE void v16_store_f16(void *p, v16 a)
+{
+    _mm256_storeu_si256(p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
+// The largest of the bit patterns of |a| and |b|, which is ordered like the values, NaN above infinity.
+VEC_INLINE uint32_t v16_most_bits(v16 a, v16 b)
+{
+    __m512i mask = _mm512_set1_epi32(0x7fffffff);
+    __m512i x = _mm512_and_si512(_mm512_castps_si512(a), mask), y = _mm512_and_si512(_mm512_castps_si512(b), mask);
+    return _mm512_reduce_max_epu32(_mm512_max_epu32(x, y));
+}
+// Stores 32 values, each at most 127 in size, as the nearest int8 (ties to even); returns minus their sum.
+VEC_INLINE int32_t v16_store_int8(int8_t *p, v16 a, v16 b)
+{
+    __m512i x = _mm512_cvtps_epi32(a), y = _mm512_cvtps_epi32(b);
+    _mm_storeu_si128((__m128i *)(void *)p, _mm512_cvtepi32_epi8(x));
+    _mm_storeu_si128((__m128i *)(void *)(p + 16), _mm512_cvtepi32_epi8(y));
+    return -_mm512_reduce_add_epi32(_mm512_add_epi32(x, y));
+}
 #define LAT_VEC_HAS_SUM4 1
 // Four sums at once, each in the same order as v16_sum: halves of two vectors share a register.
 VEC_INLINE __m128 v16_sum4(v16 a, v16 b, v16 c, v16 d)
@@ -132,6 +151,33 @@ VEC_INLINE float v16_sum(v16 v)
     return _mm_cvtss_f32(_mm_add_ss(y, _mm_shuffle_ps(y, y, 1)));
 }
 
+VEC_INLINE void v16_store_f16(void *p, v16 x)
+{
+    _mm_storeu_si128(p, _mm256_cvtps_ph(x.a, _MM_FROUND_TO_NEAREST_INT));
+    _mm_storeu_si128((__m128i *)p + 1, _mm256_cvtps_ph(x.b, _MM_FROUND_TO_NEAREST_INT));
+}
+VEC_INLINE uint32_t v16_most_bits(v16 a, v16 b)
+{
+    __m256i mask = _mm256_set1_epi32(0x7fffffff);
+    __m256i x = _mm256_max_epi32(_mm256_and_si256(_mm256_castps_si256(a.a), mask), _mm256_and_si256(_mm256_castps_si256(a.b), mask));
+    __m256i y = _mm256_max_epi32(_mm256_and_si256(_mm256_castps_si256(b.a), mask), _mm256_and_si256(_mm256_castps_si256(b.b), mask));
+    x = _mm256_max_epi32(x, y);
+    __m128i z = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    z = _mm_max_epi32(z, _mm_shuffle_epi32(z, 0x4e));
+    return (uint32_t)_mm_cvtsi128_si32(_mm_max_epi32(z, _mm_shuffle_epi32(z, 0xb1)));
+}
+VEC_INLINE int32_t v16_store_int8(int8_t *p, v16 a, v16 b)
+{
+    __m256i v[4] = { _mm256_cvtps_epi32(a.a), _mm256_cvtps_epi32(a.b), _mm256_cvtps_epi32(b.a), _mm256_cvtps_epi32(b.b) };
+    __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(v[0], v[1]), _mm256_packs_epi32(v[2], v[3]));
+    bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); // packs work within 128 bits
+    _mm256_storeu_si256((__m256i *)(void *)p, bytes);
+    __m256i x = _mm256_add_epi32(_mm256_add_epi32(v[0], v[1]), _mm256_add_epi32(v[2], v[3]));
+    __m128i z = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    z = _mm_add_epi32(z, _mm_shuffle_epi32(z, 0x4e));
+    return -_mm_cvtsi128_si32(_mm_add_epi32(z, _mm_shuffle_epi32(z, 0xb1)));
+}
+
 #elif defined(LAT_VEC_NEON)
 #include <arm_neon.h>
 
@@ -185,6 +231,30 @@ VEC_INLINE float v16_sum(v16 a)
     float32x2_t y = vadd_f32(vget_low_f32(x), vget_high_f32(x));
     return vget_lane_f32(y, 0) + vget_lane_f32(y, 1);
 }
+VEC_INLINE void v16_store_f16(void *p, v16 a)
+{
+    for (int i = 0; i < 4; i++)
+        vst1_u8((uint8_t *)p + 8 * i, vreinterpret_u8_f16(vcvt_f16_f32(a.v[i])));
+}
+VEC_INLINE uint32_t v16_most_bits(v16 a, v16 b)
+{
+    uint32x4_t most = vdupq_n_u32(0), mask = vdupq_n_u32(0x7fffffff);
+    for (int i = 0; i < 4; i++) {
+        most = vmaxq_u32(most, vandq_u32(vreinterpretq_u32_f32(a.v[i]), mask));
+        most = vmaxq_u32(most, vandq_u32(vreinterpretq_u32_f32(b.v[i]), mask));
+    }
+    return vmaxvq_u32(most);
+}
+VEC_INLINE int32_t store_int8_half(int8_t *p, v16 a)
+{
+    int32x4_t v[4];
+    for (int i = 0; i < 4; i++)
+        v[i] = vcvtnq_s32_f32(a.v[i]);
+    int16x8_t low = vcombine_s16(vmovn_s32(v[0]), vmovn_s32(v[1])), high = vcombine_s16(vmovn_s32(v[2]), vmovn_s32(v[3]));
+    vst1q_s8(p, vcombine_s8(vmovn_s16(low), vmovn_s16(high)));
+    return vaddvq_s32(vaddq_s32(vaddq_s32(v[0], v[1]), vaddq_s32(v[2], v[3])));
+}
+VEC_INLINE int32_t v16_store_int8(int8_t *p, v16 a, v16 b) { return -(store_int8_half(p, a) + store_int8_half(p + 16, b)); }
 #else
 #error "define one of LAT_VEC_AVX512, LAT_VEC_AVX2, LAT_VEC_NEON"
 #endif
@@ -215,6 +285,13 @@ VEC_INLINE void v16_store_part(float *p, v16 a, size_t n)
     memcpy(p, part, n * sizeof(float));
 }
 VEC_INLINE v16 v16_load_n(const float *p, size_t n) { return n >= 16 ? v16_load(p) : v16_load_part(p, n); }
+VEC_INLINE v16 v16_load_f16_n(const void *p, size_t n) { return n >= 16 ? v16_load_f16(p) : v16_load_f16_part(p, n); }
+VEC_INLINE void v16_store_f16_n(void *p, v16 a, size_t n)
+{
+    uint16_t part[16];
+    v16_store_f16(part, a);
+    memcpy(p, part, (n < 16 ? n : 16) * sizeof(uint16_t));
+}
 VEC_INLINE void v16_store_n(float *p, v16 a, size_t n)
 {
     if (n >= 16)

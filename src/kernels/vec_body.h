@@ -5,20 +5,24 @@
 // included vec.h's set and defines VEC_TABLE (the table's name) and VEC_ISA (its text). kernels/ref says what each
 // kernel computes; here stands only how.
 #include <math.h>
+#include <string.h>
 
 #include "kernels/kernels.h"
 #include "kernels/vec.h"
 
+#define VEC_QUANT(x) quant_##x
+#include "kernels/vec_quant.h"
+
 enum { BLOCK = LAT_ATTENTION_BLOCK };
 
 #if defined(LAT_VEC_AVX512)
-enum { VEC_TILE_ROWS = 4, VEC_TILE_TOKENS = 6, VEC_GEMV_ROWS = 8 }; // 24 accumulators, 4 weights, 1 activation
+enum { VEC_TILE_ROWS = 4, VEC_TILE_TOKENS = 6, VEC_GEMV_ROWS = 1 }; // 24 accumulators, 4 weights, 1 activation
 #elif defined(LAT_VEC_AVX2)
 enum { VEC_TILE_ROWS = 2, VEC_TILE_TOKENS = 2, VEC_GEMV_ROWS = 4 }; // 8 + 4 + 2 of 16 registers
 #else
 enum { VEC_TILE_ROWS = 2, VEC_TILE_TOKENS = 2, VEC_GEMV_ROWS = 4 }; // 16 + 8 + 4 of 32 registers
 #endif
-enum { VEC_CACHE_FLOATS = 96 * 1024 };
+enum { VEC_CACHE_FLOATS = 96 * 1024, VEC_CACHE_BYTES = 256 * 1024, VEC_PACK_COLS = 4096 };
 
 VEC_INLINE void store_sums(v16 sum[8][8], size_t t, const size_t rows, float *y, bool add)
 {
@@ -211,47 +215,43 @@ static void vec_delta_step(float *state, size_t stride, size_t dk, size_t n, con
         delta_tail(state + c, stride, dk, n - c, q, k, v + c, decay, beta, o + c);
 }
 
-// out = out * shrink + sum_j weight[j] * v[j], in order of j, 16 dimensions at a time.
-static void attend_values(const float *weight, const float *v, size_t size, size_t dim, float shrink, float *out)
+enum { ATTEND_QUERIES = 4 };
+
+// Scores of a block become weights; the running maximum and the lane sums of the weights follow.
+static void attend_weights(float *weight, size_t size, float *most, v16 *lanes, float *shrink)
 {
-    for (size_t d = 0; d < dim; d += 16) {
-        size_t left = dim - d;
-        v16 sum = v16_mul(v16_load_n(out + d, left), v16_set(shrink));
-        for (size_t j = 0; j < size; j++)
-            sum = v16_fma(v16_set(weight[j]), v16_load_n(v + j * dim + d, left), sum);
-        v16_store_n(out + d, sum, left);
+    float now = *most;
+    for (size_t j = 0; j < size; j++)
+        now = now < weight[j] ? weight[j] : now;
+    *shrink = *most - now;
+    vec_exp(shrink, 1, shrink);
+    *lanes = v16_mul(*lanes, v16_set(*shrink));
+    for (size_t j = 0; j < size; j += 16) {
+        v16 w = exp16(v16_sub(v16_load_n(weight + j, size - j), v16_set(now)));
+        v16_store_n(weight + j, w, size - j);
+        *lanes = v16_add(*lanes, v16_load_n(weight + j, size - j));
     }
+    *most = now;
 }
 
-static void vec_attend(const float *q, const float *k, const float *v, size_t count, size_t dim, float scale,
-                       float *out)
+#define VEC_NAME(x) x##_f32
+#define VEC_LOAD v16_load
+#define VEC_LOAD_PART v16_load_part
+#define VEC_LOAD_N v16_load_n
+#define VEC_WEIGHT_SIZE 4
+#include "kernels/vec_attend.h"
+
+#define VEC_NAME(x) x##_f16
+#define VEC_LOAD v16_load_f16
+#define VEC_LOAD_PART v16_load_f16_part
+#define VEC_LOAD_N v16_load_f16_n
+#define VEC_WEIGHT_SIZE 2
+#include "kernels/vec_attend.h"
+
+static void vec_narrow_f16(const float *x, size_t n, void *y)
 {
-    float most = -INFINITY, weight[BLOCK];
-    v16 lanes = v16_zero();
-    for (size_t d = 0; d < dim; d++)
-        out[d] = 0;
-    for (size_t begin = 0; begin < count; begin += BLOCK) {
-        size_t size = count - begin < BLOCK ? count - begin : BLOCK;
-        matmul_f32(k + begin * dim, dim, 0, size, q, dim, 1, weight, 0, false);
-        float now = most;
-        for (size_t j = 0; j < size; j++) {
-            weight[j] = weight[j] * scale;
-            now = now < weight[j] ? weight[j] : now;
-        }
-        float shrink = most - now;
-        vec_exp(&shrink, 1, &shrink);
-        lanes = v16_mul(lanes, v16_set(shrink));
-        for (size_t j = 0; j < size; j += 16) {
-            v16 w = exp16(v16_sub(v16_load_n(weight + j, size - j), v16_set(now)));
-            v16_store_n(weight + j, w, size - j);
-            lanes = v16_add(lanes, v16_load_n(weight + j, size - j));
-        }
-        attend_values(weight, v + begin * dim, size, dim, shrink, out);
-        most = now;
-    }
-    v16 sum = v16_set(v16_sum(lanes));
-    for (size_t d = 0; d < dim; d += 16)
-        v16_store_n(out + d, v16_div(v16_load_n(out + d, dim - d), sum), dim - d);
+    for (size_t i = 0; i < n; i += 16)
+        v16_store_f16_n((char *)y + 2 * i, v16_load_n(x + i, n - i), n - i);
 }
 
 static void vec_scale_add(float a, const float *x, size_t n, float *y)
@@ -265,6 +265,8 @@ const struct lat_kernels VEC_TABLE = {
     .matmul_f32 = matmul_f32,
     .matmul_bf16 = matmul_bf16,
     .matmul_f16 = matmul_f16,
+    .quantize = quant_quantize,
+    .quant_matmul = quant_matmul,
     .dot = vec_dot,
     .exp = vec_exp,
     .rms_norm = vec_rms_norm,
@@ -274,6 +276,8 @@ const struct lat_kernels VEC_TABLE = {
     .sigmoid_mul = vec_sigmoid_mul,
     .conv_silu = vec_conv_silu,
     .delta_step = vec_delta_step,
-    .attend = vec_attend,
+    .attend_f32 = attend_f32,
+    .attend_f16 = attend_f16,
+    .narrow_f16 = vec_narrow_f16,
     .scale_add = vec_scale_add,
 };

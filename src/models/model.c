@@ -34,6 +34,9 @@ static void fill_info(struct lat_model *m)
         if (m->weights.bytes_by_dtype[d] > m->weights.bytes_by_dtype[most])
             most = (enum lat_dtype)d;
     info->dtype = lat_dtype_name(most);
+    const uint64_t *quantized = m->weights.bytes_by_width; // the table of embeddings may be larger, but is hardly read
+    if (quantized[0] || quantized[1])
+        info->dtype = quantized[1] > quantized[0] ? "INT4" : "INT8";
 }
 
 static enum lat_status open_parts(struct lat_model *m, const char *folder, struct lat_error *error)
@@ -91,4 +94,46 @@ enum lat_status lat_model_check_finite(const struct lat_model *model, struct lat
                 return lat_error_set(error, LAT_NOT_FINITE, "tensor %s: element %zu is not finite", t->name, e);
     }
     return LAT_OK;
+}
+
+const char *lat_operator_name(enum lat_operator op)
+{
+    static const char *const names[] = {
+#define LAT_OPERATOR_NAME(name, text) text,
+        LAT_OPERATOR_MAP(LAT_OPERATOR_NAME)
+#undef LAT_OPERATOR_NAME
+    };
+    return (size_t)op < LAT_OPERATOR_COUNT ? names[op] : "";
+}
+
+size_t lat_model_operator_width(const struct lat_model *model, size_t layer, enum lat_operator op)
+{
+    const struct lat_qwen35_config *c = &model->config;
+    if (layer >= c->num_hidden_layers)
+        return 0;
+    bool full = c->layer_is_full[layer];
+    size_t heads = c->num_attention_heads * c->head_dim, kv = c->num_key_value_heads * c->head_dim;
+    size_t values = c->linear_num_value_heads * c->linear_value_head_dim, gates = c->linear_num_value_heads;
+    switch (op) {
+    case LAT_OPERATOR_NORM:
+    case LAT_OPERATOR_MID:
+    case LAT_OPERATOR_MLP_NORM: return c->hidden_size;
+    case LAT_OPERATOR_Q_PROJ: return full ? 2 * heads : 0;
+    case LAT_OPERATOR_Q:
+    case LAT_OPERATOR_CONTEXT: return full ? heads : 0;
+    case LAT_OPERATOR_K_PROJ:
+    case LAT_OPERATOR_V_PROJ:
+    case LAT_OPERATOR_K: return full ? kv : 0;
+    case LAT_OPERATOR_QKV:
+    case LAT_OPERATOR_CONV: return full ? 0 : lat_qwen35_conv_dim(c);
+    case LAT_OPERATOR_Z:
+    case LAT_OPERATOR_DELTA:
+    case LAT_OPERATOR_GATED: return full ? 0 : values;
+    case LAT_OPERATOR_B:
+    case LAT_OPERATOR_A: return full ? 0 : gates;
+    case LAT_OPERATOR_ROUTER: return c->moe ? c->num_experts : 0;
+    case LAT_OPERATOR_ACT: return c->moe ? 0 : c->intermediate_size;
+    case LAT_OPERATOR_COUNT: break;
+    }
+    return 0;
 }

@@ -223,11 +223,25 @@ static void read_mlp(struct reader *r, struct lat_qwen35_config *c)
         refuse(r, "num_experts_per_tok", "is more than num_experts");
 }
 
+// compressed-tensors, format pack-quantized, is what lat_packed_load reads; widths and groups follow from the tensors.
+static void read_quantization(struct reader *r, struct lat_qwen35_config *c)
+{
+    const struct lat_json_node *q = lat_json_get(r->root, "quantization_config");
+    if (!q || q->kind == LAT_JSON_NULL)
+        q = lat_json_get(r->text, "quantization_config");
+    if (!q || q->kind == LAT_JSON_NULL)
+        return;
+    if (!lat_json_is_text(lat_json_get(q, "quant_method"), "compressed-tensors"))
+        refuse(r, "quantization_config", "names another quant_method than \"compressed-tensors\", the only one that is supported");
+    else if (!lat_json_is_text(lat_json_get(q, "format"), "pack-quantized"))
+        refuse(r, "quantization_config", "names another format than \"pack-quantized\", the only one that is supported");
+    c->quantized = true;
+}
+
 static void read_all(struct reader *r, struct lat_qwen35_config *c)
 {
     read_model_type(r, c);
-    if (lat_json_get(r->root, "quantization_config") || lat_json_get(r->text, "quantization_config"))
-        refuse(r, "quantization_config", "is there: quantised folders are not supported yet");
+    read_quantization(r, c);
     c->vocab_size = read_size(r, "vocab_size", 0, 1 << 24);
     c->hidden_size = read_size(r, "hidden_size", 0, SIZE_LIMIT);
     c->num_hidden_layers = read_size(r, "num_hidden_layers", 0, LAT_QWEN35_LAYERS_MAX);

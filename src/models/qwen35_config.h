@@ -19,6 +19,7 @@ struct lat_qwen35_config {
     bool moe;
     bool tie_word_embeddings;
     bool attention_bias;
+    bool quantized; // matrices may be packed (nn/packed.h)
     size_t vocab_size;
     size_t hidden_size;
     size_t intermediate_size; // dense only

@@ -6,31 +6,111 @@
 
 #include "core/error.h"
 
-// Adds up floats; once a sum or product has overflowed it stays so.
+enum { LINE = 64 };
+
+// Adds up bytes, each part on a cache line; once a sum or product has overflowed it stays so. With `base` the parts are
+// also placed.
 struct tally {
-    size_t floats;
+    unsigned char *base;
+    size_t bytes;
     bool overflow;
 };
 
-static size_t times(struct tally *t, size_t a, size_t b)
+static void *place(struct tally *t, size_t rows, size_t width, size_t size)
 {
-    size_t product = 0;
-    t->overflow = t->overflow || !lat_size_mul(a, b, &product);
-    return product;
+    size_t at = t->bytes, count = 0, bytes = 0, rounded = 0;
+    bool fits = lat_size_mul(rows, width, &count) && lat_size_mul(count, size, &bytes) && lat_size_add(bytes, LINE - 1, &rounded)
+        && lat_size_add(t->bytes, rounded - rounded % LINE, &t->bytes);
+    t->overflow = t->overflow || !fits;
+    return t->base ? t->base + at : NULL;
 }
 
-static void add(struct tally *t, size_t floats)
-{
-    size_t rounded = 0;
-    t->overflow = t->overflow || !lat_size_add(floats, 15, &rounded); // each part starts on a cache line
-    rounded -= rounded % 16;
-    t->overflow = t->overflow || !lat_size_add(t->floats, rounded, &t->floats);
-}
+static float *place_floats(struct tally *t, size_t rows, size_t width) { return place(t, rows, width, sizeof(float)); }
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
+static enum lat_status too_large(size_t count, const char *what, struct lat_error *error)
+{
+    return lat_error_set(error, LAT_LIMIT, "%zu %s need more memory than can be addressed", count, what);
+}
+
+// ---- a sequence
+
+static void layout_layer(const struct lat_qwen35_config *c, size_t layer, size_t context, bool half_cache,
+                         struct tally *cache, struct tally *recurrent, struct lat_qwen35_layer_state *out)
+{
+    size_t size = half_cache ? 2 : sizeof(float), rows = 0;
+    if (c->layer_is_full[layer]) {
+        cache->overflow = cache->overflow || !lat_size_mul(c->num_key_value_heads, context, &rows);
+        out->keys = place(cache, rows, c->head_dim, size);
+        out->values = place(cache, rows, c->head_dim, size);
+    } else {
+        out->conv = place_floats(recurrent, c->linear_conv_kernel_dim - 1, lat_qwen35_conv_dim(c));
+        out->delta = place_floats(recurrent, lat_qwen35_value_dim(c), c->linear_key_head_dim);
+    }
+}
+
+static void layout_sequence(const struct lat_qwen35_config *c, size_t context, bool half_cache, struct tally *cache,
+                            struct tally *recurrent, struct lat_qwen35_layer_state *layers)
+{
+    struct lat_qwen35_layer_state unused;
+    for (size_t i = 0; i < c->num_hidden_layers; i++)
+        layout_layer(c, i, context, half_cache, cache, recurrent, layers ? &layers[i] : &unused);
+}
+
+enum lat_status lat_qwen35_sequence_bytes(const struct lat_qwen35_config *config, size_t context, bool half_cache,
+                                          uint64_t *bytes, struct lat_error *error)
+{
+    struct tally cache = { 0 }, recurrent = { 0 };
+    size_t total = 0;
+    layout_sequence(config, context, half_cache, &cache, &recurrent, NULL);
+    if (cache.overflow || recurrent.overflow || !lat_size_add(cache.bytes, recurrent.bytes, &total))
+        return too_large(context, "positions of context", error);
+    *bytes = total;
+    return LAT_OK;
+}
+
+enum lat_status lat_qwen35_sequence_init(struct lat_qwen35_sequence *sequence, const struct lat_qwen35_config *config,
+                                         size_t context, bool half_cache, struct lat_error *error)
+{
+    *sequence = (struct lat_qwen35_sequence){ .config = config, .context = context, .half_cache = half_cache };
+    struct tally cache = { 0 }, recurrent = { 0 };
+    uint64_t bytes = 0;
+    LAT_TRY(lat_qwen35_sequence_bytes(config, context, half_cache, &bytes, error));
+    layout_sequence(config, context, half_cache, &cache, &recurrent, NULL);
+    sequence->recurrent_floats = recurrent.bytes / sizeof(float);
+    sequence->layers = lat_mem_new(config->num_hidden_layers, sizeof *sequence->layers);
+    // The cache is not written before it is used, so that a long context costs memory only as it fills.
+    sequence->cache_block = lat_mem_new(cache.bytes, 1);
+    sequence->recurrent_block = lat_mem_new_aligned(recurrent.bytes, 1);
+    if (!sequence->layers || !sequence->cache_block || !sequence->recurrent_block) {
+        lat_qwen35_sequence_release(sequence);
+        return lat_error_set(error, LAT_MEMORY, "out of memory for a sequence of %zu positions", context);
+    }
+    cache = (struct tally){ .base = sequence->cache_block };
+    recurrent = (struct tally){ .base = (unsigned char *)sequence->recurrent_block };
+    layout_sequence(config, context, half_cache, &cache, &recurrent, sequence->layers);
+    return LAT_OK;
+}
+
+void lat_qwen35_sequence_release(struct lat_qwen35_sequence *sequence)
+{
+    lat_mem_free(sequence->layers);
+    lat_mem_free(sequence->cache_block);
+    lat_mem_free(sequence->recurrent_block);
+    *sequence = (struct lat_qwen35_sequence){ 0 };
+}
+
+void lat_qwen35_sequence_reset(struct lat_qwen35_sequence *sequence)
+{
+    memset(sequence->recurrent_block, 0, sequence->recurrent_floats * sizeof(float));
+    sequence->position = 0;
+}
+
+// ---- work space
+
 struct widths {
-    size_t a, b, c, d, e, kv;
+    size_t a, b, c, d, e, kv, input; // input: the widest that any product takes
 };
 
 static struct widths work_widths(const struct lat_qwen35_config *c)
@@ -44,133 +124,88 @@ static struct widths work_widths(const struct lat_qwen35_config *c)
         .d = 2 * c->linear_num_value_heads,
         .e = value,
         .kv = c->num_key_value_heads * c->head_dim,
+        .input = larger(larger(c->hidden_size, inner), larger(value, heads)),
     };
 }
 
-static size_t cache_floats(const struct lat_qwen35_config *c, size_t context, struct tally *t)
+static void layout_prepared(const struct lat_qwen35_config *c, const struct lat_qwen35_work_size *size, size_t input,
+                            struct lat_qwen35_prepared *to, struct tally *t)
 {
-    return times(t, times(t, c->num_key_value_heads, context), c->head_dim);
+    size_t blocks = (input + LAT_QUANT_BLOCK - 1) / LAT_QUANT_BLOCK;
+    if (size->narrow)
+        to->narrow = place(t, size->rows, input, sizeof *to->narrow);
+    if (!c->quantized)
+        return;
+    to->quant.q = place(t, size->rows, blocks * LAT_QUANT_BLOCK, 1);
+    to->quant.scale = place_floats(t, size->rows, blocks);
+    to->quant.sum = place(t, size->rows, blocks, sizeof(int32_t));
 }
 
-static void tally_sequence(const struct lat_qwen35_config *c, size_t context, struct tally *cache,
-                           struct tally *recurrent)
-{
-    for (size_t i = 0; i < c->num_hidden_layers; i++) {
-        if (c->layer_is_full[i]) {
-            add(cache, cache_floats(c, context, cache));
-            add(cache, cache_floats(c, context, cache));
-        } else {
-            add(recurrent, times(recurrent, c->linear_conv_kernel_dim - 1, lat_qwen35_conv_dim(c)));
-            add(recurrent, times(recurrent, lat_qwen35_value_dim(c), c->linear_key_head_dim));
-        }
-    }
-}
-
-// Walks over the parts of the work space: with base NULL it only counts, else it also places the pointers.
-static void place(struct tally *t, float *base, float **part, size_t rows, size_t width)
-{
-    size_t start = t->floats;
-    add(t, times(t, rows, width));
-    if (base)
-        *part = base + start;
-}
-
-static void layout_work(const struct lat_qwen35_config *c, size_t rows, size_t logit_rows, float *base,
+static void layout_work(const struct lat_qwen35_config *c, const struct lat_qwen35_work_size *size,
                         struct lat_qwen35_work *w, struct tally *t)
 {
     struct widths n = work_widths(c);
-    place(t, base, &w->hidden, rows, c->hidden_size);
-    place(t, base, &w->normed, rows, c->hidden_size);
-    place(t, base, &w->cosine, rows, c->rotary_half);
-    place(t, base, &w->sine, rows, c->rotary_half);
-    place(t, base, &w->a, rows, n.a);
-    place(t, base, &w->b, rows, n.b);
-    place(t, base, &w->c, rows, n.c);
-    place(t, base, &w->d, rows, n.d);
-    place(t, base, &w->e, rows, n.e);
-    place(t, base, &w->key_rows, rows, n.kv);
-    place(t, base, &w->value_rows, rows, n.kv);
-    place(t, base, &w->logits, logit_rows, c->vocab_size);
-    w->logit_rows = logit_rows;
+    size_t rows = size->rows;
+    w->rows = rows;
+    w->row = place(t, rows, 1, sizeof *w->row);
+    w->hidden = place_floats(t, rows, c->hidden_size);
+    w->normed = place_floats(t, rows, c->hidden_size);
+    w->cosine = place_floats(t, rows, c->rotary_half);
+    w->sine = place_floats(t, rows, c->rotary_half);
+    w->a = place_floats(t, rows, n.a);
+    w->b = place_floats(t, rows, n.b);
+    w->c = place_floats(t, rows, n.c);
+    w->d = place_floats(t, rows, n.d);
+    w->e = place_floats(t, rows, n.e);
+    w->key_rows = place_floats(t, rows, n.kv);
+    w->value_rows = place_floats(t, rows, n.kv);
+    w->logits = place_floats(t, size->logit_rows, c->vocab_size);
+    w->logit_rows = size->logit_rows;
+    for (int i = 0; i < 2; i++)
+        layout_prepared(c, size, n.input, &w->prepared[i], t);
+    if (c->quantized) {
+        w->widened_floats = LAT_PANEL_ROWS * n.input;
+        w->widened = place_floats(t, (size_t)size->threads, w->widened_floats);
+    }
     if (!c->moe)
         return;
-    float *chosen = NULL;
-    place(t, base, &w->router, rows, c->num_experts);
-    place(t, base, &chosen, rows, c->num_experts_per_tok * (sizeof(size_t) / sizeof(float)));
-    w->chosen = (size_t *)(void *)chosen; // placed on a cache line, so aligned for any type
-    place(t, base, &w->weight, rows, c->num_experts_per_tok);
-    place(t, base, &w->expert_in, rows, c->hidden_size);
-    place(t, base, &w->expert_out, rows, c->hidden_size);
-    place(t, base, &w->mixed, rows, c->hidden_size);
+    w->router = place_floats(t, rows, c->num_experts);
+    w->chosen = place(t, rows, c->num_experts_per_tok, sizeof *w->chosen);
+    w->weight = place_floats(t, rows, c->num_experts_per_tok);
+    w->expert_in = place_floats(t, rows, c->hidden_size);
+    w->expert_out = place_floats(t, rows, c->hidden_size);
+    w->mixed = place_floats(t, rows, c->hidden_size);
 }
 
-enum lat_status lat_qwen35_state_bytes(const struct lat_qwen35_config *config, size_t context, size_t chunk,
-                                       size_t logit_rows, uint64_t *bytes, struct lat_error *error)
+enum lat_status lat_qwen35_work_bytes(const struct lat_qwen35_config *config, const struct lat_qwen35_work_size *size,
+                                      uint64_t *bytes, struct lat_error *error)
 {
-    struct tally cache = { 0 }, recurrent = { 0 }, work = { 0 };
+    struct tally t = { 0 };
     struct lat_qwen35_work unused = { 0 };
-    tally_sequence(config, context, &cache, &recurrent);
-    layout_work(config, chunk, logit_rows, NULL, &unused, &work);
-    size_t floats = 0, total = 0;
-    if (cache.overflow || recurrent.overflow || work.overflow || !lat_size_add(cache.floats, recurrent.floats, &floats)
-        || !lat_size_add(floats, work.floats, &floats) || !lat_size_mul(floats, sizeof(float), &total))
-        return lat_error_set(error, LAT_LIMIT, "a context of %zu positions needs more memory than can be addressed", context);
-    *bytes = total;
+    layout_work(config, size, &unused, &t);
+    if (t.overflow)
+        return too_large(size->rows, "rows of a chunk", error);
+    *bytes = t.bytes;
     return LAT_OK;
 }
 
-static void place_sequence(struct lat_qwen35_state *s)
+enum lat_status lat_qwen35_work_init(struct lat_qwen35_work *work, const struct lat_qwen35_config *config,
+                                     const struct lat_qwen35_work_size *size, struct lat_error *error)
 {
-    const struct lat_qwen35_config *c = s->config;
-    struct tally cache = { 0 }, recurrent = { 0 };
-    for (size_t i = 0; i < c->num_hidden_layers; i++) {
-        struct lat_qwen35_layer_state *layer = &s->layers[i];
-        if (c->layer_is_full[i]) {
-            place(&cache, s->sequence_block, &layer->keys, c->num_key_value_heads * s->context, c->head_dim);
-            place(&cache, s->sequence_block, &layer->values, c->num_key_value_heads * s->context, c->head_dim);
-        } else {
-            place(&recurrent, s->recurrent_block, &layer->conv, c->linear_conv_kernel_dim - 1, lat_qwen35_conv_dim(c));
-            place(&recurrent, s->recurrent_block, &layer->delta, lat_qwen35_value_dim(c), c->linear_key_head_dim);
-        }
-    }
-}
-
-enum lat_status lat_qwen35_state_init(struct lat_qwen35_state *state, const struct lat_qwen35_config *config,
-                                      size_t context, size_t chunk, size_t logit_rows, struct lat_error *error)
-{
-    *state = (struct lat_qwen35_state){ .config = config, .context = context, .chunk = chunk };
-    struct tally cache = { 0 }, recurrent = { 0 }, work = { 0 };
     uint64_t bytes = 0;
-    LAT_TRY(lat_qwen35_state_bytes(config, context, chunk, logit_rows, &bytes, error));
-    tally_sequence(config, context, &cache, &recurrent);
-    layout_work(config, chunk, logit_rows, NULL, &state->work, &work);
-    state->recurrent_floats = recurrent.floats;
-    state->layers = lat_mem_new(config->num_hidden_layers, sizeof *state->layers);
-    // The cache is not written before it is used, so that a long context costs memory only as it fills.
-    state->sequence_block = lat_mem_new(cache.floats, sizeof(float));
-    state->recurrent_block = lat_mem_new_aligned(recurrent.floats, sizeof(float));
-    state->work_block = lat_mem_new_aligned(work.floats, sizeof(float));
-    if (!state->layers || !state->sequence_block || !state->recurrent_block || !state->work_block) {
-        lat_qwen35_state_release(state);
-        return lat_error_set(error, LAT_MEMORY, "out of memory for a session of %zu positions", context);
-    }
-    work = (struct tally){ 0 };
-    layout_work(config, chunk, logit_rows, state->work_block, &state->work, &work);
-    place_sequence(state);
+    *work = (struct lat_qwen35_work){ 0 };
+    LAT_TRY(lat_qwen35_work_bytes(config, size, &bytes, error));
+    void *block = lat_mem_new_aligned(bytes, 1);
+    if (!block)
+        return lat_error_set(error, LAT_MEMORY, "out of memory for a chunk of %zu rows", size->rows);
+    struct tally t = { .base = block };
+    layout_work(config, size, work, &t);
+    work->block = block;
     return LAT_OK;
 }
 
-void lat_qwen35_state_release(struct lat_qwen35_state *state)
+void lat_qwen35_work_release(struct lat_qwen35_work *work)
 {
-    lat_mem_free(state->layers);
-    lat_mem_free(state->sequence_block);
-    lat_mem_free(state->recurrent_block);
-    lat_mem_free(state->work_block);
-    *state = (struct lat_qwen35_state){ 0 };
-}
-
-void lat_qwen35_state_reset(struct lat_qwen35_state *state)
-{
-    memset(state->recurrent_block, 0, state->recurrent_floats * sizeof(float));
-    state->position = 0;
+    lat_mem_free(work->block);
+    *work = (struct lat_qwen35_work){ 0 };
 }

@@ -9,6 +9,7 @@
 #include "core/dmath.h"
 #include "core/error.h"
 #include "core/fault.h"
+#include "nn/packed.h"
 #include "nn/rope.h"
 
 struct loader {
@@ -62,9 +63,33 @@ static enum lat_status need(const struct loader *l, const struct lat_st_tensor *
     return LAT_OK;
 }
 
+// A quantised matrix by the full name of what would be its weight, if the folder has it so.
+static enum lat_status load_packed(const struct loader *l, const char *full, size_t rows, size_t cols,
+                                   struct lat_matrix *out, bool *there)
+{
+    char base[256];
+    size_t length = strlen(full) - strlen(".weight");
+    snprintf(base, sizeof base, "%.*s", (int)length, full);
+    *there = l->config->quantized && lat_packed_exists(l->folder, base);
+    if (!*there)
+        return LAT_OK;
+    uint64_t stored = 0;
+    LAT_TRY(lat_packed_load(out, l->folder, base, rows, cols, &l->weights->arena, &stored, l->error));
+    l->weights->parameters += (uint64_t)rows * cols;
+    l->weights->bytes += stored;
+    l->weights->bytes_by_width[lat_matrix_is_quantized(out) && out->panels.bits == 4] += stored;
+    return LAT_OK;
+}
+
 static enum lat_status load_matrix(const struct loader *l, const char *name, size_t rows, size_t cols,
                                    struct lat_matrix *out)
 {
+    char full[256];
+    bool packed = false;
+    snprintf(full, sizeof full, "%s%s", l->prefix, name);
+    LAT_TRY(load_packed(l, full, rows, cols, out, &packed));
+    if (packed)
+        return LAT_OK;
     const struct lat_st_tensor *t = find(l, name);
     LAT_TRY(need(l, t, name, 2, (const size_t[]){ rows, cols }));
     *out = (struct lat_matrix){ .data = t->data, .dtype = t->dtype, .rows = rows, .cols = cols };
@@ -243,6 +268,13 @@ static enum lat_status load_head(struct loader *l)
                      "lm_head.weight differs from the embedding although tie_word_embeddings is true; the embedding is used");
         return LAT_OK;
     }
+    bool packed = false;
+    const size_t vocab = l->config->vocab_size, hidden = l->config->hidden_size;
+    LAT_TRY(load_packed(l, "lm_head.weight", vocab, hidden, &w->head, &packed));
+    if (!packed)
+        LAT_TRY(load_packed(l, "language_model.lm_head.weight", vocab, hidden, &w->head, &packed));
+    if (packed)
+        return LAT_OK;
     if (!head)
         return lat_error_set(l->error, LAT_NOT_FOUND, "tensor lm_head.weight is missing and tie_word_embeddings is false");
     const char *prefix = l->prefix;
@@ -264,7 +296,7 @@ static enum lat_status load_all(struct loader *l)
     w->layers = lat_arena_new(&w->arena, c->num_hidden_layers, sizeof *w->layers);
     if (!w->layers || !w->rope_frequency)
         return lat_error_memory(l->error, "the layers");
-    lat_rope_frequencies(c->rope_theta, c->rotary_dim, c->rotary_half, w->rope_frequency);
+    lat_rope_frequencies(c->rope_theta * (LAT_FAULT("rope_theta") ? 0.9 : 1), c->rotary_dim, c->rotary_half, w->rope_frequency);
     for (size_t i = 0; i < c->num_hidden_layers; i++)
         LAT_TRY(load_layer(l, i, &w->layers[i]));
     return LAT_OK;

@@ -55,6 +55,7 @@ struct lat_qwen35_weights {
     uint64_t parameters;
     uint64_t bytes;
     uint64_t bytes_by_dtype[LAT_DTYPE_COUNT];
+    uint64_t bytes_by_width[2]; // quantised: 8 bits, 4 bits
     char warning[200]; // empty, or what was odd but not wrong
 };
 

@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "core/dmath.h"
 #include "core/error.h"
@@ -75,8 +76,32 @@ void lat_sampler_note(struct lat_sampler *sampler, int32_t id, bool output)
     sampler->counts[id] += output;
 }
 
+// The first of the largest. Blocks whose largest is no larger are passed over; finding a block's largest has no branches.
+static size_t first_best(const float *logits, size_t count)
+{
+    enum { LANES = 16, BLOCK = 256 };
+    size_t best = 0, i = 0;
+    for (; i + BLOCK <= count; i += BLOCK) {
+        float lanes[LANES], most;
+        memcpy(lanes, logits + i, sizeof lanes);
+        for (size_t j = LANES; j < BLOCK; j += LANES)
+            for (size_t l = 0; l < LANES; l++)
+                lanes[l] = lanes[l] < logits[i + j + l] ? logits[i + j + l] : lanes[l];
+        most = lanes[0];
+        for (size_t l = 1; l < LANES; l++)
+            most = most < lanes[l] ? lanes[l] : most;
+        for (size_t j = i; most > logits[best] && j < i + BLOCK; j++)
+            best = logits[j] > logits[best] ? j : best;
+    }
+    for (; i < count; i++)
+        best = logits[i] > logits[best] ? i : best;
+    return best;
+}
+
 int32_t lat_argmax(const float *logits, size_t count, float *margin)
 {
+    if (!margin)
+        return (int32_t)first_best(logits, count);
     size_t best = 0;
     float second = -INFINITY;
     for (size_t i = 1; i < count; i++) {
@@ -86,14 +111,24 @@ int32_t lat_argmax(const float *logits, size_t count, float *margin)
         } else if (logits[i] > second)
             second = logits[i];
     }
-    if (margin)
-        *margin = logits[best] - second;
+    *margin = logits[best] - second;
     return (int32_t)best;
+}
+
+static bool has_penalties(const struct lat_sampling *o)
+{
+    return o->repetition_penalty != 1 || o->presence_penalty != 0 || o->frequency_penalty != 0;
 }
 
 static enum lat_status take_logits(struct lat_sampler *s, const float *logits, struct lat_error *error)
 {
     const struct lat_sampling *o = &s->options;
+    if (lat_dmath_all_finite(logits, s->vocab_size) && !has_penalties(o)) {
+        memcpy(s->logits, logits, s->vocab_size * sizeof *logits);
+        for (size_t i = 0; s->allowed && i < s->vocab_size; i++)
+            s->logits[i] = s->allowed[i] ? s->logits[i] : -INFINITY;
+        return LAT_OK;
+    }
     for (size_t i = 0; i < s->vocab_size; i++) {
         double l = logits[i];
         if (!isfinite(l))

@@ -56,6 +56,29 @@ static inline float lat_f16_to_f32(uint16_t h)
     return lat_f32_from_bits(sign | lat_f32_to_bits(small));
 }
 
+// To the nearest, ties to even; NaN stays NaN and becomes quiet.
+static inline uint16_t lat_f32_to_bf16(float value)
+{
+    uint32_t bits = lat_f32_to_bits(value), rounded = bits + 0x7fff + (bits >> 16 & 1);
+    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? bits >> 16 | 0x40 : rounded >> 16);
+}
+
+// To the nearest, ties to even; NaN stays NaN.
+static inline uint16_t lat_f32_to_f16(float value)
+{
+    uint32_t bits = lat_f32_to_bits(value), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
+    if (rest >= 0x7f800000u) // infinity; NaN keeps the top of its payload and becomes quiet
+        return (uint16_t)(sign | 0x7c00u | (rest > 0x7f800000u ? 0x200u | (rest >> 13 & 0x3ffu) : 0));
+    if (rest >= 0x477ff000u) // 65520 and above
+        return (uint16_t)(sign | 0x7c00u);
+    if (rest < 0x38800000u) { // below 2^-14: a multiple of 2^-24, and the addition rounds to it
+        float scaled = lat_f32_from_bits(rest) + 0.5f;
+        return (uint16_t)(sign | (lat_f32_to_bits(scaled) - 0x3f000000u));
+    }
+    uint32_t rounded = rest + 0xfffu + (rest >> 13 & 1) - 0x38000000u;
+    return (uint16_t)(sign | rounded >> 13);
+}
+
 // Element `index` of F32, F16, BF16 or F64 data at any byte address, as f32.
 float lat_dtype_load(enum lat_dtype dtype, const unsigned char *data, size_t index);
 bool lat_dtype_is_float(enum lat_dtype dtype); // one that lat_dtype_load takes

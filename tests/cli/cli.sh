@@ -247,8 +247,11 @@ waits_for() {
         sleep 0.05
     done
 }
-# catches_interrupts PID: the second lowest bit of the caught signals is SIGINT.
-catches_interrupts() { grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status" 2>/dev/null; }
+# catches_interrupts PID: it is the program (and no longer the shell before it), and the second lowest bit of the signals
+# that it catches, SIGINT, is set.
+catches_interrupts() {
+    [ "$(cat "/proc/$1/comm" 2>/dev/null)" = lattice ] && grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status" 2>/dev/null
+}
 interrupted() { # WHAT
     kill -INT "$child" || die "the run ended too early to be interrupted"
     code=0

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "lattice/generate.h"
+#include "quant/folder_quantize.h"
 #include "tensor/safetensors.h"
 
 #define NANO LATTICE_SOURCE_DIR "/models/nano"
@@ -133,6 +134,34 @@ static enum lat_status write_trace(struct lat_error *error)
     return status;
 }
 
+// Rotated and packed; whatever fails, nothing stays beside the model's folder.
+static enum lat_status quantize(const char *folder, struct lat_error *error)
+{
+    struct lat_quantize_options how = { .bits = 4, .head_bits = 8, .rotate = true, .seed = 1, .threads = 2 };
+    struct lat_quantize_report report;
+    char out[] = "/tmp/lattice-oom-XXXXXX", name[80], command[80];
+    if (!mkdtemp(out))
+        return LAT_IO;
+    snprintf(name, sizeof name, "%s/q", out);
+    enum lat_status status = lat_folder_quantize(folder, name, 48, true, &how, &report, error);
+    lat_buf_release(&report.notes);
+    int left = rmdir(out);
+    if ((left == 0) != (status != LAT_OK))
+        fail_msg("after %s the folder is %s", lat_status_name(status), left == 0 ? "empty" : "not empty");
+    snprintf(command, sizeof command, "rm -rf %s", out);
+    return left == 0 || system(command) == 0 ? status : LAT_IO;
+}
+
+static enum lat_status quantize_sharded(struct lat_error *error) { return quantize(SHARDED, error); }
+static enum lat_status quantize_experts(struct lat_error *error) { return quantize(MOE, error); }
+
+static void test_quantize(void **state)
+{
+    (void)state;
+    fail_each(quantize_sharded, 1);
+    fail_each(quantize_experts, 5);
+}
+
 static void test_model(void **state)
 {
     (void)state;
@@ -185,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_model),    cmocka_unit_test(test_tokenizer),
         cmocka_unit_test(test_generate), cmocka_unit_test(test_writer),
         cmocka_unit_test(test_decode_step_allocates_nothing),
+        cmocka_unit_test(test_quantize),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #
 # Rules per line, function and file; see tidy.sh.
 BEGIN {
-    split("core 0 tensor 1 text 1 kernels 1 nn 2 models 3 runtime 4 cli 6 gate 6", pairs, " ")
+    split("core 0 tensor 1 text 1 kernels 1 nn 2 quant 2 models 3 runtime 4 cli 6 gate 6", pairs, " ")
     for (i = 1; i in pairs; i += 2) level[pairs[i]] = pairs[i + 1]
     while ((getline line < allow) > 0) {
         if (line ~ /^#/ || split(line, w, " ") == 0) continue
@@ -33,6 +33,8 @@ FILENAME !~ /^tests\// && $0 ~ /\/(home|root|work|Users)\// { finding("path of a
 # A dependency is wrapped by one file of ours.
 /^#include <utf8proc/ && FILENAME != "src/text/nfc.c" { finding("utf8proc is for src/text/nfc.c") }
 /^#include <pcre2/ && FILENAME != "src/text/split_pcre2.c" { finding("PCRE2 is for src/text/split_pcre2.c") }
+/^#include <yaml\.h>/ && FILENAME != "src/gate/yaml_tree.c" { finding("libyaml is for src/gate/yaml_tree.c") }
+/^#include <jansson\.h>/ && FILENAME !~ /^(src\/gate|tests\/unit\/gate)\// { finding("jansson is for the gate") }
 /^#include "/ {
     target = $2; gsub(/"/, "", target); split(target, t, "/")
     if (FILENAME ~ /^include\// && t[1] != "lattice") finding("public header includes " target)

@@ -13,7 +13,7 @@ sources() { (cd "$1" && find include src tests fuzz examples -name '*.[ch]' 2>/d
 
 texts() {
     (cd "$1" && {
-        find . -name build -prune -o -name .git -prune -o -type f \( -name '*.sh' -o -name '*.awk' -o -name '*.py' -o -name '*.cmake' \
+        find . -name build -prune -o -name .git -prune -o -name .gate -prune -o -type f \( -name '*.sh' -o -name '*.awk' -o -name '*.py' -o -name '*.cmake' \
             -o -name '*.in' -o -name CMakeLists.txt -o -name Makefile -o -name '*.md' \) -print
         find .ci -type f 2>/dev/null || [ ! -d .ci ]
     } | sed 's:^\./::' | sort)
@@ -95,6 +95,10 @@ plant src/core/a.c "$head
 #include <utf8proc.h>" "utf8proc is for"
 plant src/models/a.c "$head
 #include <pcre2.h>" "PCRE2 is for"
+plant src/gate/a.c "$head
+#include <yaml.h>" "libyaml is for"
+plant src/core/a.c "$head
+#include <jansson.h>" "jansson is for"
 plant src/core/a.c "$head
 void f(void) { fprintf(stderr, x); }" "stdout or stderr"
 plant tools/a.sh "echo" "no SPDX"

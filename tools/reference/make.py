@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import sys
+import time
 import warnings
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
@@ -18,7 +19,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 warnings.filterwarnings("ignore")
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from truth import double_copy, exact
@@ -35,8 +36,67 @@ def model_digests(folder):
 
 
 def load(folder):
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
-    return model.eval()
+    with open(os.path.join(folder, "config.json")) as f:
+        asymmetric = '"symmetric": false' in f.read()
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager", ignore_mismatched_sizes=asymmetric).eval()
+    if getattr(model.config, "quantization_config", None) is None:
+        return model
+    del model.config.quantization_config
+    plain = type(model)._from_config(model.config, dtype=torch.float32, attn_implementation="eager").eval()
+    weights = as_text_model(widened(folder))
+    missing, unexpected = plain.load_state_dict(weights, strict=False)
+    assert not unexpected and all("rotary" in name for name in missing), (missing, unexpected)
+    # The library's own widening must agree wherever it can load the folder (it cannot load packed zero points).
+    ids = torch.tensor([[0, 1, 2]])
+    with torch.no_grad():
+        logits, theirs = model(ids).logits, model.state_dict()
+        # transformers 5.24 rounds q * scale of experts to the scale's type when it loads; the folder means the product.
+        experts = {n: theirs[n] for n in weights if ".experts." in n and theirs[n].dtype != torch.float32}
+        assert all(torch.equal(weights[n].to(value.dtype), value) for n, value in experts.items()), "experts differ"
+        apart = 0 if asymmetric or experts else float((plain(ids).logits - logits).abs().max())
+    assert apart < 1e-4, f"compressed-tensors disagrees by {apart}"
+    return plain
+
+
+def as_text_model(weights):
+    """Names of the text class; experts in a tensor each become the two tensors that it has."""
+    out = {n.replace("model.language_model.", "model."): t for n, t in weights.items()
+           if not n.startswith("mtp.") and ".mtp." not in n and "visual." not in n}
+    for stem in sorted({n[: n.index(".experts.0.")] + ".experts." for n in out if ".experts.0." in n}):
+        count = len({n[len(stem) :].split(".")[0] for n in out if n.startswith(stem)})
+        take = lambda part: torch.stack([out.pop(f"{stem}{e}.{part}_proj.weight") for e in range(count)])
+        out[stem + "gate_up_proj"] = torch.cat([take("gate"), take("up")], 1)
+        out[stem + "down_proj"] = take("down")
+    return out
+
+
+def widened(folder):
+    """All weights as float32, packed ones read by the format's rule: (code - zero point) * scale."""
+    stored = {}
+    for name in sorted(n for n in os.listdir(folder) if n.endswith(".safetensors") and n.startswith("model")):
+        stored.update(load_file(os.path.join(folder, name)))
+
+    def unpack(words, bits):
+        codes = (words.unsqueeze(-1) >> (torch.arange(32 // bits) * bits)) & ((1 << bits) - 1)
+        return codes.reshape(words.shape[0], -1) - (1 << (bits - 1))
+
+    out = {}
+    for name, value in stored.items():
+        base, packed, part = name.rpartition(".weight_")
+        if not packed:
+            out[name] = value.float()
+        if part != "packed":
+            continue
+        rows, cols = stored[base + ".weight_shape"].tolist()
+        bits = value.shape[1] * 32 // cols
+        scale = stored[base + ".weight_scale"].float().repeat_interleave(cols // stored[base + ".weight_scale"].shape[1], 1)
+        codes = unpack(value, bits)[:, :cols]
+        if base + ".weight_zero_point" in stored:
+            zero = unpack(stored[base + ".weight_zero_point"].t().contiguous(), bits).t()[:rows]
+            codes = codes - zero.repeat_interleave(cols // zero.shape[1], 1)
+        out[base + ".weight"] = codes.float() * scale
+    return out
 
 
 def let_all_linear_models_cache(model):
@@ -101,15 +161,17 @@ def steps(model, ids):
 
 @torch.no_grad()
 def greedy(model, ids, count):
-    """Greedy ids with Hugging Face's cache, and for each the distance of the best logit to the second."""
+    """Greedy ids with Hugging Face's cache, for each the distance of the best logit to the second, and how fast it went."""
+    start = time.perf_counter()
     out = model(torch.tensor([ids]), use_cache=True)
-    chosen, margins = [], []
+    chosen, margins, first = [], [], time.perf_counter()
     for _ in range(count):
         best = torch.topk(out.logits[0, -1], 2)
         chosen.append(int(torch.argmax(out.logits[0, -1])))
         margins.append(float(best.values[0] - best.values[1]))
         out = model(torch.tensor([[chosen[-1]]]), past_key_values=out.past_key_values, use_cache=True)
-    return torch.tensor(chosen), torch.tensor(margins)
+    speed = {"prompt_tokens_s": len(ids) / (first - start), "decode_tokens_s": count / (time.perf_counter() - first)}
+    return torch.tensor(chosen), torch.tensor(margins), speed
 
 
 def distance(a, truth):
@@ -125,7 +187,7 @@ def full_rows(count, budget):
     return sorted(picks)[:budget]
 
 
-def add_prompt(out, floors, layer_floors, k, ids, model, twin, args, budget):
+def add_prompt(out, floors, layer_floors, speeds, k, ids, model, twin, args, budget):
     with_layers = k in args.layers_for
     p = f"p{k}."
     hf, hf_layers = prefill(model, ids, with_layers)
@@ -152,7 +214,7 @@ def add_prompt(out, floors, layer_floors, k, ids, model, twin, args, budget):
         layer_floors[f"p{k}"] = {name: distance(hf_layers[name], true_layers[name]) for name in true_layers}
         for name, value in true_layers.items():
             out[p + "truth." + name] = value.float()
-    out[p + "greedy_ids"], out[p + "greedy_margin"] = greedy(model, ids, args.greedy)
+    out[p + "greedy_ids"], out[p + "greedy_margin"], speeds[f"p{k}"] = greedy(model, ids, args.greedy)
     return len(ids) if rows is None else len(rows)
 
 
@@ -172,10 +234,10 @@ def main():
     let_all_linear_models_cache(model)
     twin = double_copy(model)
     prompts = read_prompts(args.folder, args.prompts)
-    out, floors, layer_floors = {}, {}, {}
+    out, floors, layer_floors, speeds = {}, {}, {}, {}
     budget = args.full // len(prompts)
     for k, ids in enumerate(prompts):
-        add_prompt(out, floors, layer_floors, k, ids, model, twin, args, budget)
+        add_prompt(out, floors, layer_floors, speeds, k, ids, model, twin, args, budget)
     here = os.path.abspath(__file__)
     metadata = {
         "format": "lattice-reference-1",
@@ -184,6 +246,7 @@ def main():
         "prompts": str(len(prompts)),
         "floor": json.dumps(floors),
         "layer_floor": json.dumps(layer_floors),
+        "speed": json.dumps(speeds),
         "generator": "tools/reference/make.py",
         "generator_sha256": sha256(here),
         "transformers": transformers.__version__,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "kernels/ref/ref_quant.h"
 #include "tensor/dtype.h"
 
 enum { LANES = LAT_KERNEL_LANES, BLOCK = LAT_ATTENTION_BLOCK };
@@ -30,18 +31,22 @@ static float ref_dot(const float *a, const float *b, size_t n)
     return lanes_sum(lanes);
 }
 
+static float ref_row_dot(enum lat_dtype dtype, const unsigned char *w, size_t row, const float *x, size_t cols)
+{
+    float lanes[LANES] = { 0 };
+    for (size_t i = 0; i < padded(cols); i++) {
+        float wi = i < cols ? lat_dtype_load(dtype, w, row * cols + i) : 0;
+        lanes[i % LANES] = fmaf(wi, i < cols ? x[i] : 0, lanes[i % LANES]);
+    }
+    return lanes_sum(lanes);
+}
+
 static void ref_matmul(enum lat_dtype dtype, const unsigned char *w, size_t cols, size_t row_begin, size_t row_end,
                        const float *x, size_t x_stride, size_t tokens, float *y, size_t y_stride, bool add)
 {
     for (size_t r = row_begin; r < row_end; r++)
         for (size_t t = 0; t < tokens; t++) {
-            float lanes[LANES] = { 0 };
-            for (size_t i = 0; i < padded(cols); i++) {
-                float wi = i < cols ? lat_dtype_load(dtype, w, r * cols + i) : 0;
-                float xi = i < cols ? x[t * x_stride + i] : 0;
-                lanes[i % LANES] = fmaf(wi, xi, lanes[i % LANES]);
-            }
-            float *out = &y[t * y_stride + r], sum = lanes_sum(lanes);
+            float *out = &y[t * y_stride + r], sum = ref_row_dot(dtype, w, r, x + t * x_stride, cols);
             *out = add ? *out + sum : sum;
         }
 }
@@ -166,8 +171,8 @@ static void ref_delta_step(float *state, size_t stride, size_t dk, size_t n, con
     }
 }
 
-static void ref_attend(const float *q, const float *k, const float *v, size_t count, size_t dim, float scale,
-                       float *out)
+static void ref_attend(enum lat_dtype dtype, const float *q, const void *k, const void *v, size_t count, size_t dim,
+                       float scale, float *out)
 {
     float most = -INFINITY, lanes[LANES] = { 0 }, weight[BLOCK];
     for (size_t d = 0; d < dim; d++)
@@ -176,7 +181,7 @@ static void ref_attend(const float *q, const float *k, const float *v, size_t co
         size_t size = count - begin < BLOCK ? count - begin : BLOCK;
         float now = most;
         for (size_t j = 0; j < size; j++) {
-            weight[j] = ref_dot(q, k + (begin + j) * dim, dim) * scale;
+            weight[j] = ref_row_dot(dtype, k, begin + j, q, dim) * scale;
             now = now < weight[j] ? weight[j] : now;
         }
         float shrink = exp1(most - now);
@@ -188,13 +193,35 @@ static void ref_attend(const float *q, const float *k, const float *v, size_t co
             weight[j] = exp1(weight[j] - now);
             lanes[j % LANES] += weight[j];
             for (size_t d = 0; d < dim; d++)
-                out[d] = fmaf(weight[j], v[(begin + j) * dim + d], out[d]);
+                out[d] = fmaf(weight[j], lat_dtype_load(dtype, v, (begin + j) * dim + d), out[d]);
         }
         most = now;
     }
     float sum = lanes_sum(lanes);
     for (size_t d = 0; d < dim; d++)
         out[d] = out[d] / sum;
+}
+
+static void ref_attend_f32(const float *q, size_t queries, const void *k, const void *v, size_t count, size_t dim,
+                           float scale, float *out)
+{
+    for (size_t n = 0; n < queries; n++)
+        ref_attend(LAT_DTYPE_F32, q + n * dim, k, v, count, dim, scale, out + n * dim);
+}
+
+static void ref_attend_f16(const float *q, size_t queries, const void *k, const void *v, size_t count, size_t dim,
+                           float scale, float *out)
+{
+    for (size_t n = 0; n < queries; n++)
+        ref_attend(LAT_DTYPE_F16, q + n * dim, k, v, count, dim, scale, out + n * dim);
+}
+
+static void ref_narrow_f16(const float *x, size_t n, void *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t half = lat_f32_to_f16(x[i]);
+        memcpy((char *)y + 2 * i, &half, sizeof half);
+    }
 }
 
 static void ref_scale_add(float a, const float *x, size_t n, float *y)
@@ -208,6 +235,8 @@ const struct lat_kernels lat_kernels_scalar = {
     .matmul_f32 = ref_matmul_f32,
     .matmul_bf16 = ref_matmul_bf16,
     .matmul_f16 = ref_matmul_f16,
+    .quantize = lat_ref_quantize,
+    .quant_matmul = lat_ref_quant_matmul,
     .dot = ref_dot,
     .exp = ref_exp,
     .rms_norm = ref_rms_norm,
@@ -217,6 +246,8 @@ const struct lat_kernels lat_kernels_scalar = {
     .sigmoid_mul = ref_sigmoid_mul,
     .conv_silu = ref_conv_silu,
     .delta_step = ref_delta_step,
-    .attend = ref_attend,
+    .attend_f32 = ref_attend_f32,
+    .attend_f16 = ref_attend_f16,
+    .narrow_f16 = ref_narrow_f16,
     .scale_add = ref_scale_add,
 };

@@ -115,8 +115,10 @@ static const struct {
       "'reason' of a waiver: an empty text" },
     { HEAD AREAS LEG "waivers: [{leg: unit, code: c, reason: r, owner: me, until: 2026-02-30}]\n", "expected a date like 2026-12-31" },
     { HEAD AREAS LEG "waivers: [{leg: unit, code: c, reason: r, owner: me, until: 2027-02-29}]\n", "expected a date like 2026-12-31" },
-    { HEAD AREAS LEG "waivers: [{leg: unit, code: c, reason: r, owner: me, until: soon}]\n", "expected a date like 2026-12-31, not 'soon'" },
-    { HEAD AREAS LEG "waivers: [{leg: unit, cod: c, reason: r, owner: me, until: 2026-12-31}]\n", "unknown key 'cod'; did you mean 'code'?" },
+    { HEAD AREAS LEG "waivers: [{leg: unit, code: c, reason: r, owner: me, until: soon}]\n",
+      "expected a date like 2026-12-31, not 'soon'" },
+    { HEAD AREAS LEG "waivers: [{leg: unit, cod: c, reason: r, owner: me, until: 2026-12-31}]\n",
+      "unknown key 'cod'; did you mean 'code'?" },
 };
 
 static void each_fault_has_its_place(void **state)

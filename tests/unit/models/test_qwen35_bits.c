@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -19,6 +20,7 @@
 #include "core/mem.h"
 #include "core/rng.h"
 #include "lattice/model.h"
+#include "quant/folder_quantize.h"
 
 enum { TOKENS = 130 };
 
@@ -94,7 +96,7 @@ static void check_folder(const char *folder)
     } ways[] = {
         { "", 2, 1, TOKENS }, { "", 3, 7, TOKENS },  { "", 1, 64, TOKENS },     { "", 4, 512, 129 },
         { "", 2, 128, 1 },    { "", 2, 128, 33 },    { "avx2", 1, 128, TOKENS }, { "avx512", 2, 32, TOKENS },
-        { "neon", 2, 32, 65 }, { "scalar", 2, 128, TOKENS },
+        { "neon", 2, 32, 65 }, { "dotprod", 1, 64, 65 }, { "scalar", 2, 128, TOKENS },
     };
     struct recording want = run(folder, "", 1, 128, TOKENS);
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
@@ -110,10 +112,8 @@ static void check_folder(const char *folder)
     free(want.logits);
 }
 
-static void test_tiny_checkpoints(void **state)
+static int check_folders(const char *root)
 {
-    (void)state;
-    static const char root[] = LATTICE_SOURCE_DIR "/tests/golden/qwen35";
     int checked = 0;
     DIR *dir = opendir(root);
     assert_non_null(dir);
@@ -127,13 +127,41 @@ static void test_tiny_checkpoints(void **state)
         lat_mem_free(config);
     }
     closedir(dir);
-    assert_true(checked >= 8);
+    return checked;
+}
+
+static void test_tiny_checkpoints(void **state)
+{
+    (void)state;
+    assert_true(check_folders(LATTICE_SOURCE_DIR "/tests/golden/qwen35") >= 8);
+    assert_true(check_folders(LATTICE_SOURCE_DIR "/tests/golden/quantized") >= 3);
 }
 
 static void test_nano(void **state)
 {
     (void)state;
     check_folder(LATTICE_SOURCE_DIR "/models/nano");
+}
+
+// Quantised by ourselves just now, so that integer products (and widened ones) are held to the same promise.
+static void test_quantized(void **state)
+{
+    (void)state;
+    for (int bits = 4; bits <= 8; bits += 4) {
+        char out[] = "/tmp/lattice-bits-XXXXXX";
+        struct lat_quantize_options options = { .bits = bits, .head_bits = 8, .group = bits == 4 ? 32 : 0, .threads = 2, .force = true };
+        struct lat_quantize_report report;
+        struct lat_error error = { 0 };
+        assert_non_null(mkdtemp(out));
+        assert_int_equal(rmdir(out), 0);
+        if (lat_folder_quantize(LATTICE_SOURCE_DIR "/models/nano", out, 256, true, &options, &report, &error) != LAT_OK)
+            fail_msg("%s", error.text);
+        lat_buf_release(&report.notes);
+        check_folder(out);
+        char command[80];
+        snprintf(command, sizeof command, "rm -r %s", out);
+        assert_int_equal(system(command), 0);
+    }
 }
 
 // A sequence leaves nothing behind: after a reset, the same ids give the same logits; and ids that cannot be taken
@@ -187,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tiny_checkpoints),
         cmocka_unit_test(test_nano),
+        cmocka_unit_test(test_quantized),
         cmocka_unit_test(test_reset_and_refused_ids),
         cmocka_unit_test(test_context_over_memory_is_refused),
     };
