@@ -26,6 +26,7 @@ extern const struct lat_command
     lat_gate_cmd_deny_lock,
     lat_gate_cmd_doctor,
     lat_gate_cmd_explain,
+    lat_gate_cmd_features_plan,
     lat_gate_cmd_local,
     lat_gate_cmd_parity_bisect,
     lat_gate_cmd_parity_compare,

@@ -17,6 +17,7 @@ const struct lat_command *const lat_gate_commands[] = {
     &lat_gate_cmd_run,
     &lat_gate_cmd_verdict,
     &lat_gate_cmd_report,
+    &lat_gate_cmd_features_plan,
     &lat_gate_cmd_deny,
     &lat_gate_cmd_deny_lock,
     &lat_gate_cmd_parity_run,
