@@ -28,7 +28,8 @@ static enum lat_status print_plan(struct lat_policy *policy, const struct featur
 {
     const struct lat_policy_leg *leg = find_leg(policy, v->leg);
     if (!leg)
-        return lat_error_set(error, LAT_ARGUMENT, "the policy has no leg of kind features%s%s", v->leg ? " named " : "", v->leg ? v->leg : "");
+        return lat_error_set(error, LAT_ARGUMENT, "the policy has no leg of kind features%s%s", v->leg ? " named " : "",
+                             v->leg ? v->leg : "");
     LAT_TRY(lat_feature_plan_make(plan, policy, leg, v->mode, error));
     for (size_t i = 0; i < plan->rows.count; i++) {
         lat_feature_describe(&plan->model, &plan->rows.items[i], false, out);

@@ -125,8 +125,8 @@ static enum lat_status run_tests(struct features *f, const char *where, struct l
     const char *out_of = r.out.bytes ? strstr(r.out.bytes, " out of ") : NULL;
     uint64_t count = out_of ? strtoull(out_of + 8, NULL, 10) : 0;
     if (!lat_spawn_ok(&r))
-        lat_leg_find(f->result, LAT_LEG_FAIL, "F405", NULL, 0, "run the tests by hand with these options", "%s: tests fail; last they said: %s",
-                     where, tail(&r));
+        lat_leg_find(f->result, LAT_LEG_FAIL, "F405", NULL, 0, "run the tests by hand with these options",
+                     "%s: tests fail; last they said: %s", where, tail(&r));
     else if (count < f->plan.min_tests)
         lat_leg_find(f->result, LAT_LEG_ERROR, "V205", NULL, 0, "find out why they did not run", "%s: %llu tests ran, at least %llu must",
                      where, (unsigned long long)count, (unsigned long long)f->plan.min_tests);
