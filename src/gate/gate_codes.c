@@ -9,6 +9,7 @@ const struct lat_gate_code_table *const lat_gate_code_tables[] = {
     &lat_gate_codes_core,
     &lat_gate_codes_deny,
     &lat_gate_codes_doctor,
+    &lat_gate_codes_features,
     &lat_gate_codes_parity,
     &lat_gate_codes_verdict,
     NULL,

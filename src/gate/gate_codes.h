@@ -27,6 +27,7 @@ extern const struct lat_gate_code_table
     lat_gate_codes_core,
     lat_gate_codes_deny,
     lat_gate_codes_doctor,
+    lat_gate_codes_features,
     lat_gate_codes_parity,
     lat_gate_codes_verdict;
 

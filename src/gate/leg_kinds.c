@@ -10,6 +10,7 @@ static const struct lat_leg_kind *const kinds[] = {
     &lat_leg_deny,
     &lat_leg_feeds,
     &lat_leg_doctor,
+    &lat_leg_features,
     &lat_leg_parity,
 };
 
