@@ -96,7 +96,7 @@ enum lat_compute {
 
 struct lat_session_options {
     size_t context; // positions that the session can hold; 0: 4096, or positions_max when that is less
-    size_t chunk;   // most tokens of one prefill step; 0: 128. Does not change a bit of any result
+    size_t chunk;   // most tokens of one prefill step; 0: 192. Does not change a bit of any result
     int threads;    // 0: the processors of this process. Does not change a bit of any result
     lat_observe_fn *observe;
     void *observe_context;

@@ -39,7 +39,7 @@ struct lat_cli_run {
 };
 #define LAT_CLI_RUN_OPTIONS(at)                                                                                            \
     { "--threads", "N", "(the processors of this process)", LAT_OPTION_COUNT, (at) + offsetof(struct lat_cli_run, threads) }, \
-    { "--chunk", "N", "tokens of one prefill step; does not change a bit (128)", LAT_OPTION_COUNT,                         \
+    { "--chunk", "N", "tokens of one prefill step; does not change a bit (192)", LAT_OPTION_COUNT,                         \
       (at) + offsetof(struct lat_cli_run, chunk) },                                                                        \
     { "--compute", "WAY", "default; exact: quantised weights times f32 activations; fast: bf16 times bf16 where the "      \
       "machine can", LAT_OPTION_TEXT, (at) + offsetof(struct lat_cli_run, compute) },                                      \

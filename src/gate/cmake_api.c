@@ -358,21 +358,73 @@ bool lat_cmake_is_option(const struct lat_cmake_entry *e)
     return !e->advanced && (strcmp(e->type, "BOOL") == 0 || (strcmp(e->type, "STRING") == 0 && e->strings.count > 0));
 }
 
+// Facts of the toolchain that a second configuration need not find out again: nothing that a project's files decide.
+static bool is_toolchain_fact(const char *line, size_t length)
+{
+    static const char *const prefixes[] = { "CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER", "CMAKE_ASM_COMPILER", "CMAKE_GENERATOR", "CMAKE_CACHE" };
+    static const char *const names[] = { "AR", "RANLIB", "NM", "LINKER", "MAKE_PROGRAM", "STRIP", "OBJCOPY", "OBJDUMP", "READELF",
+        "ADDR2LINE", "DLLTOOL", "TAPI", "HOME_DIRECTORY", "COMMAND", "CPACK_COMMAND", "CTEST_COMMAND", "ROOT", "EXECUTABLE_FORMAT",
+        "PLATFORM_INFO_INITIALIZED" };
+    size_t name = 0;
+    while (name < length && line[name] != ':')
+        name++;
+    if (name > 9 && memcmp(line + name - 9, "-ADVANCED", 9) == 0)
+        name -= 9;
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        if (name >= strlen(prefixes[i]) && memcmp(line, prefixes[i], strlen(prefixes[i])) == 0)
+            return !memmem(line, name, "LAUNCHER", 8);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (name == strlen(names[i]) + 6 && memcmp(line, "CMAKE_", 6) == 0 && memcmp(line + 6, names[i], name - 6) == 0)
+            return true;
+    return false;
+}
+
+static enum lat_status forget_cache(const char *build, struct lat_error *error)
+{
+    char path[PATH_SIZE];
+    struct lat_file_map map;
+    struct lat_file_out out;
+    struct lat_buf kept;
+    if (snprintf(path, sizeof path, "%s/CMakeCache.txt", build) >= (int)sizeof path || !lat_file_exists(path))
+        return LAT_OK;
+    LAT_TRY(lat_file_map_open(&map, path, error));
+    lat_buf_init(&kept, 16 << 20);
+    for (const char *at = (const char *)map.bytes, *end = at + map.length; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t length = stop ? (size_t)(stop - at) : (size_t)(end - at);
+        if (is_toolchain_fact(at, length)) {
+            lat_buf_add(&kept, at, length);
+            lat_buf_add_char(&kept, '\n');
+        }
+        at += length + 1;
+    }
+    lat_file_map_close(&map);
+    enum lat_status status = kept.failed ? lat_error_memory(error, "CMake's cache") : lat_file_out_open(&out, path, error);
+    if (status == LAT_OK) {
+        status = lat_file_out_write(&out, 0, kept.bytes, kept.length, error);
+        if (status == LAT_OK)
+            status = lat_file_out_commit(&out, error);
+        else
+            lat_file_out_abort(&out);
+    }
+    lat_buf_release(&kept);
+    return status;
+}
+
 enum lat_status lat_cmake_configure(struct lat_spawn_result *result, const struct lat_cmake_run *run, struct lat_error *error)
 {
     const char *argv[ARGUMENTS_MAX] = { "cmake", "-G", "Ninja", "-S", run->source, "-B", run->build };
     // A preset or a user's wishes must not change what is proven.
     static const char *const environment[] = { "CFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_BUILD_TYPE", NULL };
     size_t count = 7;
-    char path[PATH_SIZE];
     LAT_TRY(lat_cmake_query(run->build, error));
     for (size_t i = 0; run->arguments && run->arguments[i]; i++) {
         if (count == ARGUMENTS_MAX - 1)
             return lat_error_set(error, LAT_LIMIT, "more than %d arguments for CMake", ARGUMENTS_MAX);
         argv[count++] = run->arguments[i];
     }
-    if (run->fresh && snprintf(path, sizeof path, "%s/CMakeCache.txt", run->build) < (int)sizeof path && unlink(path) != 0 && errno != ENOENT)
-        return lat_error_errno(error, errno, "remove", path);
+    if (run->fresh)
+        LAT_TRY(forget_cache(run->build, error));
     struct lat_spawn_options options = { .argv = argv, .environment = environment, .seconds_max = run->seconds_max, .merge = true };
     return lat_spawn_run(result, &options, error);
 }

@@ -77,7 +77,7 @@ struct lat_cmake_run {
     const char *source, *build;
     const char *const *arguments; // NULL-terminated further arguments, such as "-DX=ON"
     double seconds_max;
-    bool fresh; // forget the cache; what was found out of the compiler stays
+    bool fresh; // forget the cache but for facts of the toolchain, so that nothing of another configuration remains
 };
 // Configures with Ninja, stdout and stderr in result->out. LAT_OK also when CMake refuses: look at the result.
 LAT_NODISCARD enum lat_status lat_cmake_configure(struct lat_spawn_result *result, const struct lat_cmake_run *run,

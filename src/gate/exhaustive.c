@@ -163,7 +163,7 @@ static void end_job(struct proof *p, const struct proof_job *job, const struct l
     struct proof_item *item = job->is_link ? &p->links.items[job->item] : &p->units.items[job->item];
     enum proof_state *state = job->strict ? &item->strict : &item->state;
     char message[LAT_PROOF_MESSAGE] = "";
-    const char *code = job->is_link ? "F406" : "F405";
+    const char *code = "F404";
     *state = PROOF_FAILED;
     item->seconds += status == LAT_OK ? child->seconds : 0;
     if (status != LAT_OK)
@@ -174,7 +174,7 @@ static void end_job(struct proof *p, const struct proof_job *job, const struct l
         else
             take_message(&child->out, message);
     } else if (!product_is_real(job, message))
-        code = "F408";
+        code = "F406";
     else {
         *state = PROOF_PASSED;
         item->quiet = item->quiet || (!job->strict && child->out.length == 0);
@@ -318,7 +318,7 @@ static enum lat_status generate(struct proof *p)
         lat_buf_init(&name, 1 << 14);
         lat_feature_describe(p->o->model, &p->o->rows->items[p->row], true, &name);
         take_message(&child.out, message);
-        lat_leg_find(p->result, LAT_LEG_FAIL, "F405", NULL, 0, NULL, "[%s] generated sources cannot be built: %s", name.bytes, message);
+        lat_leg_find(p->result, LAT_LEG_FAIL, "F404", NULL, 0, NULL, "[%s] generated sources cannot be built: %s", name.bytes, message);
         lat_buf_release(&name);
     }
     lat_spawn_result_release(&child);

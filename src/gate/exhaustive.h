@@ -36,7 +36,7 @@ struct lat_exhaustive_counts {
     bool complete; // all assignments were looked at
 };
 
-// Adds findings (F401, F403 to F410) to `result` and, in `certificate`, what was proven: a new JSON object. LAT_OK unless
+// Adds findings (F401, F403 to F408) to `result` and, in `certificate`, what was proven: a new JSON object. LAT_OK unless
 // nothing can be judged.
 LAT_NODISCARD enum lat_status lat_exhaustive_run(const struct lat_exhaustive_options *options, struct lat_leg_result *result,
                                                  struct lat_exhaustive_counts *counts, json_t **certificate, struct lat_error *error);

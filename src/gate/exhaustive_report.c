@@ -42,7 +42,7 @@ void proof_check_options(struct proof *p)
         if (n >= 0 || !lat_cmake_is_option(e) || is_ignored(p->o, e->name))
             continue;
         if (lat_text_table_put(&p->unknown_options, e->name, strlen(e->name)) >= 0 && p->unknown_options.count > before)
-            lat_leg_find(p->result, LAT_LEG_FAIL, "F403", NULL, 0, "name it under 'options' of the leg, or under 'ignore_options'",
+            lat_leg_find(p->result, LAT_LEG_FAIL, "F403", NULL, 0, "name it under 'options' of the leg, or under 'unlisted'",
                          "CMake has an option %s (%s: %s) that the leg does not name", e->name, e->type, e->help);
     }
 }
@@ -55,7 +55,7 @@ static void report_options(struct proof *p)
             lat_leg_find(p->result, LAT_LEG_FAIL, "F403", NULL, 0, "remove it from the leg, or repair its name",
                          "option %s is named by the leg, and no assignment makes CMake declare it", m->options[i].name);
         else if (p->replaced[i])
-            lat_leg_find(p->result, LAT_LEG_INFO, "F410", NULL, 0, "state what forces it as a constraint",
+            lat_leg_find(p->result, LAT_LEG_INFO, "F408", NULL, 0, "state what forces it as a constraint",
                          "CMake replaces the value of %s in some assignments: what was asked for is not what was built", m->options[i].name);
     }
 }
@@ -87,7 +87,7 @@ static void report_dead_options(struct proof *p)
         return;
     for (size_t i = 0; i < m->option_count; i++)
         if (p->declared[i] && !matters(p, i))
-            lat_leg_find(p->result, p->o->dead_option_fails ? LAT_LEG_FAIL : LAT_LEG_WARN, "F409", NULL, 0, "remove the option, or use it",
+            lat_leg_find(p->result, p->o->dead_option_fails ? LAT_LEG_FAIL : LAT_LEG_WARN, "F407", NULL, 0, "remove the option, or use it",
                          "option %s changes no compilation and no link, in any assignment", m->options[i].name);
 }
 

@@ -9,8 +9,8 @@
 #include "gate/glob.h"
 
 static const char *const mode_names[] = { "list", "each", "t2", "t3", "exhaustive-tu" };
-static const char *const own_keys[] = { "mode", "max_assignments", "fallback", "always_assign", "test_on", "tests", "source", "configure",
-                                        "ignore_options", "dead_option", "jobs" };
+static const char *const own_keys[] = { "mode", "max_assignments", "fallback", "always_assign", "test_on", "tests", "source", "configure", "test_configure", "min_tests",
+                                        "unlisted", "dead_option", "jobs" };
 
 bool lat_features_mode_parse(const char *name, enum lat_features_mode *out)
 {
@@ -54,37 +54,50 @@ static enum lat_status check_sets(const struct reader *r)
     for (size_t i = 0; i < r->c->ignore.count; i++) {
         struct lat_error why = { 0 };
         if (lat_glob_check(r->c->ignore.items[i], &why) != LAT_OK)
-            return wrong(r, "ignore_options", why.text);
+            return wrong(r, "unlisted", why.text);
     }
+    return LAT_OK;
+}
+
+static enum lat_status add_test_set(const struct reader *r, const struct lat_yaml_node *at, const char *name, uint64_t least)
+{
+    struct lat_features_config *c = r->c;
+    const struct lat_feature_set *set = lat_feature_set_find(&c->model, name);
+    if (!set)
+        return lat_yaml_error(r->error, &r->policy->doc, at, "leg '%s': there is no set '%s'", r->leg->name, name);
+    if (c->test_count == LAT_FEATURE_SETS_MAX)
+        return wrong(r, "test_on", "too many sets");
+    if (least == 0)
+        return lat_yaml_error(r->error, &r->policy->doc, at, "leg '%s': expected 'min_tests' of at least 1; no test proves nothing",
+                              r->leg->name);
+    c->test_min[c->test_count] = least;
+    c->tests[c->test_count++] = *set;
     return LAT_OK;
 }
 
 static enum lat_status read_test_sets(const struct reader *r)
 {
     const struct lat_yaml_node *map = lat_yaml_get(r->leg->node, "test_on");
-    struct lat_features_config *c = r->c;
-    if (!map)
+    uint64_t least = 0;
+    LAT_TRY(lat_yaml_read_count(&r->policy->doc, r->leg->node, "min_tests", LAT_RESULTS_CASES_MAX, &least, r->error));
+    if (map && map->kind == LAT_YAML_MAPPING) {
+        for (const struct lat_yaml_node *n = map->child; n; n = n->next) {
+            LAT_TRY(lat_yaml_read_count(&r->policy->doc, map, n->key, LAT_RESULTS_CASES_MAX, &least, r->error));
+            LAT_TRY(add_test_set(r, n, n->key, least));
+        }
         return LAT_OK;
-    if (map->kind != LAT_YAML_MAPPING)
-        return wrong(r, "test_on", "'test_on': expected {SET: least number of tests}");
-    for (const struct lat_yaml_node *n = map->child; n; n = n->next) {
-        const struct lat_feature_set *set = lat_feature_set_find(&c->model, n->key);
-        if (!set)
-            return lat_yaml_error(r->error, &r->policy->doc, n, "leg '%s': there is no set '%s'", r->leg->name, n->key);
-        if (c->test_count == LAT_FEATURE_SETS_MAX)
-            return wrong(r, "test_on", "too many sets");
-        LAT_TRY(lat_yaml_read_count(&r->policy->doc, map, n->key, LAT_RESULTS_CASES_MAX, &c->test_min[c->test_count], r->error));
-        if (c->test_min[c->test_count] == 0)
-            return lat_yaml_error(r->error, &r->policy->doc, n, "leg '%s': expected at least 1 test; none proves nothing", r->leg->name);
-        c->tests[c->test_count++] = *set;
     }
+    struct lat_text_list names = { 0 };
+    LAT_TRY(lat_yaml_read_texts(&r->policy->doc, r->leg->node, "test_on", &names, r->error));
+    for (size_t i = 0; i < names.count; i++)
+        LAT_TRY(add_test_set(r, map, names.items[i], least));
     return LAT_OK;
 }
 
 static enum lat_status read_tests(const struct reader *r)
 {
     static const char *const known[] = { "run", "parse", "skips_allow", NULL };
-    static const char *const ctest[] = { "ctest", "--test-dir", "{build}", "--output-junit", "{out}" };
+    static const char *const ctest[] = { "ctest", "--test-dir", "{build}", "--output-junit", "{out}", "--no-tests=error" };
     const struct lat_yaml_node *map = lat_yaml_get(r->leg->node, "tests");
     struct lat_features_config *c = r->c;
     const char *parse = "junit";
@@ -127,7 +140,9 @@ static enum lat_status read_config(const struct reader *r)
     LAT_TRY(lat_yaml_read_count(doc, n, "jobs", LAT_RESULTS_CASES_MAX, &c->jobs, r->error));
     LAT_TRY(lat_yaml_read_texts(doc, n, "always_assign", &c->always, r->error));
     LAT_TRY(lat_yaml_read_texts(doc, n, "configure", &c->configure, r->error));
-    LAT_TRY(lat_yaml_read_texts(doc, n, "ignore_options", &c->ignore, r->error));
+    c->test_configure = c->configure;
+    LAT_TRY(lat_yaml_read_texts(doc, n, "test_configure", &c->test_configure, r->error));
+    LAT_TRY(lat_yaml_read_texts(doc, n, "unlisted", &c->ignore, r->error));
     LAT_TRY(lat_yaml_read_text(doc, n, "source", &c->source, r->error));
     LAT_TRY(lat_yaml_read_text(doc, n, "dead_option", &c->dead_option, r->error));
     if (strcmp(c->dead_option, "warn") != 0 && strcmp(c->dead_option, "fail") != 0 && strcmp(c->dead_option, "ignore") != 0)

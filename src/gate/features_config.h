@@ -6,9 +6,11 @@
 //   mode: exhaustive-tu | t3 | t2 | each | list      # which assignments
 //   max_assignments: 4096, fallback: t3              # exhaustive-tu takes the other mode above so many
 //   always_assign: [default, all-off, all-on]        # sets that are among the rows of t2 and t3
-//   test_on: {default: 60, small: 40}                # sets that are built and tested, with the least number of tests
+//   test_on: [default, small], min_tests: 40         # sets that are built and tested, and the least number of tests;
+//                                                    # or {default: 60, small: 40}
 //   tests: {run: [...], parse: junit, skips_allow: [...]}  # {build}, {out}; ctest unless told
-//   source: ., configure: ["-DX=y"], ignore_options: [BUILD_*], dead_option: warn | fail | ignore, jobs: N
+//   source: ., configure: ["-DX=y"], test_configure: [...] (of test_on; as configure), unlisted: [BUILD_*],
+//   dead_option: warn | fail | ignore, jobs: N
 #ifndef LAT_GATE_FEATURES_CONFIG_H
 #define LAT_GATE_FEATURES_CONFIG_H
 
@@ -22,7 +24,7 @@ struct lat_features_config {
     struct lat_feature_model model;
     enum lat_features_mode mode, fallback;
     uint64_t max_assignments, jobs;
-    struct lat_text_list always, configure, ignore, test_run, skips_allow;
+    struct lat_text_list always, configure, test_configure, ignore, test_run, skips_allow;
     struct lat_feature_set tests[LAT_FEATURE_SETS_MAX]; // sets of test_on
     uint64_t test_min[LAT_FEATURE_SETS_MAX];
     size_t test_count;

@@ -178,7 +178,7 @@ static bool step(struct features *f, const char *set, const char *const *argv, c
     struct lat_spawn_options options = { .argv = argv, .directory = f->source, .seconds_max = seconds_left(f), .merge = true };
     struct lat_error error = { 0 };
     if (lat_spawn_run(child, &options, &error) != LAT_OK) {
-        lat_leg_find(f->result, LAT_LEG_ERROR, "F407", NULL, 0, NULL, "set '%s': cannot %s: %s", set, what, error.text);
+        lat_leg_find(f->result, LAT_LEG_ERROR, "F405", NULL, 0, NULL, "set '%s': cannot %s: %s", set, what, error.text);
         return false;
     }
     if (child->timed_out)
@@ -193,7 +193,7 @@ static bool build_set(struct features *f, const struct lat_feature_set *set, con
     char jobs[32];
     lat_arena_init(&arena, 1 << 20);
     snprintf(jobs, sizeof jobs, "-j%d", f->config.jobs ? (int)f->config.jobs : lat_pool_processors());
-    const char **arguments = lat_exhaustive_arguments(&f->config.model, &set->a, f->config.configure, &arena);
+    const char **arguments = lat_exhaustive_arguments(&f->config.model, &set->a, f->config.test_configure, &arena);
     struct lat_cmake_run run = { .source = f->source, .build = build, .arguments = arguments, .seconds_max = seconds_left(f) };
     const char *const argv[] = { "cmake", "--build", build, "--", jobs, NULL };
     bool ok = arguments && lat_cmake_configure(&child, &run, f->error) == LAT_OK;
@@ -204,7 +204,7 @@ static bool build_set(struct features *f, const struct lat_feature_set *set, con
         ok = lat_spawn_ok(&child);
         if (!ok) {
             const char *failed = strstr(child.out.bytes, i ? "FAILED:" : "CMake Error");
-            lat_leg_find(f->result, LAT_LEG_FAIL, "F407", NULL, 0, NULL, "set '%s' does not %s: %.900s", set->name, i ? "build" : "configure",
+            lat_leg_find(f->result, LAT_LEG_FAIL, "F404", NULL, 0, NULL, "set '%s' does not %s: %.900s", set->name, i ? "build" : "configure",
                          failed ? failed : child.out.bytes);
         }
         lat_spawn_result_release(&child);
@@ -247,7 +247,7 @@ static void judge_tests(struct features *f, const char *set, uint64_t least, con
     for (size_t i = 0; i < tests->count; i++) {
         const struct lat_test_case *t = &tests->cases[i];
         if (t->outcome == LAT_TEST_FAILED)
-            lat_leg_find(f->result, LAT_LEG_FAIL, "F407", NULL, 0, NULL, "set '%s': test %.200s fails%s%.700s", set, t->name,
+            lat_leg_find(f->result, LAT_LEG_FAIL, "F405", NULL, 0, NULL, "set '%s': test %.200s fails%s%.700s", set, t->name,
                          t->message ? ": " : "", t->message ? t->message : "");
         if (t->outcome == LAT_TEST_SKIPPED && !skip_is_allowed(f, t->name))
             lat_leg_find(f->result, LAT_LEG_FAIL, "V206", NULL, 0, "make it run there, or name it in 'skips_allow'",
@@ -291,7 +291,7 @@ static void run_tests(struct features *f, const struct lat_feature_set *set, uin
         argv[i] = expand(&f->result->arena, f->config.test_run.items[i], build, out);
         has_out = has_out || strstr(f->config.test_run.items[i], "{out}");
         if (!argv[i]) {
-            lat_leg_find(f->result, LAT_LEG_ERROR, "F407", NULL, 0, NULL, "set '%s': out of memory", set->name);
+            lat_leg_find(f->result, LAT_LEG_ERROR, "F405", NULL, 0, NULL, "set '%s': out of memory", set->name);
             return;
         }
     }

@@ -22,7 +22,7 @@ enum { VEC_TILE_ROWS = 2, VEC_TILE_TOKENS = 2, VEC_GEMV_ROWS = 4 }; // 8 + 4 + 2
 #else
 enum { VEC_TILE_ROWS = 2, VEC_TILE_TOKENS = 2, VEC_GEMV_ROWS = 4 }; // 16 + 8 + 4 of 32 registers
 #endif
-enum { VEC_CACHE_FLOATS = 96 * 1024, VEC_CACHE_BYTES = 256 * 1024, VEC_PACK_COLS = 4096 };
+enum { VEC_CACHE_FLOATS = 96 * 1024, VEC_CACHE_BYTES = 512 * 1024, VEC_PACK_COLS = 4096 };
 
 VEC_INLINE void store_sums(v16 sum[8][8], size_t t, const size_t rows, float *y, bool add)
 {

@@ -10,7 +10,7 @@
 #include "models/model_parts.h"
 #include "models/qwen35_step.h"
 
-enum { CONTEXT_DEFAULT = 4096, CHUNK_DEFAULT = 128, CHUNK_MAX = 65536, LOGIT_ROWS = 16, LOGIT_BYTES_MAX = 64 << 20 };
+enum { CONTEXT_DEFAULT = 4096, CHUNK_DEFAULT = 192, CHUNK_MAX = 65536, LOGIT_ROWS = 16, LOGIT_BYTES_MAX = 64 << 20 };
 
 struct slot {
     struct lat_qwen35_sequence sequence;

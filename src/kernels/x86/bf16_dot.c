@@ -8,7 +8,7 @@
 #include "kernels/kernels.h"
 #include "kernels/vec.h"
 
-enum { ROWS = 4, TOKENS = 6, STEP = 32, PACK_COLS = 4096, CACHE_BYTES = 256 * 1024 };
+enum { ROWS = 4, TOKENS = 6, STEP = 32, PACK_COLS = 4096, CACHE_BYTES = 512 * 1024 };
 
 VEC_INLINE __m512bh load32(const void *p) { return (__m512bh)_mm512_loadu_si512(p); }
 VEC_INLINE __m512bh load_part(const void *p, size_t n)
@@ -40,12 +40,19 @@ VEC_INLINE void tile(const unsigned char *w, size_t cols, const uint16_t *x, siz
         }
     }
 #pragma GCC unroll 8
-    for (size_t t = 0; t < tokens; t++)
+    for (size_t t = 0; t < tokens; t++) {
+        float *to = y + t * y_stride;
+        if (rows == 4) { // four sums share their shuffles
+            __m128 four = v16_sum4(sum[0][t], sum[1][t], sum[2][t], sum[3][t]);
+            _mm_storeu_ps(to, add ? _mm_add_ps(_mm_loadu_ps(to), four) : four);
+            continue;
+        }
 #pragma GCC unroll 8
         for (size_t r = 0; r < rows; r++) {
             float one = v16_sum(sum[r][t]);
-            y[t * y_stride + r] = add ? y[t * y_stride + r] + one : one;
+            to[r] = add ? to[r] + one : one;
         }
+    }
 }
 
 VEC_INLINE void strip(const unsigned char *w, size_t cols, const uint16_t *x, size_t x_stride, size_t tokens, float *y,
