@@ -148,7 +148,8 @@ static bool product_is_real(const struct proof_job *job, char message[LAT_PROOF_
 static void take_message(const struct lat_buf *text, char message[LAT_PROOF_MESSAGE])
 {
     const char *error = text->bytes ? strstr(text->bytes, "error") : NULL, *reference = text->bytes ? strstr(text->bytes, "undefined") : NULL;
-    const char *at = error ? error : reference ? reference : text->bytes ? text->bytes : "";
+    const char *at = error && reference ? (error < reference ? error : reference) : error ? error : reference ? reference : text->bytes;
+    at = at ? at : "";
     while (at > text->bytes && at[-1] != '\n')
         at--;
     size_t n = 0;
@@ -492,12 +493,14 @@ enum lat_status lat_exhaustive_run(const struct lat_exhaustive_options *options,
     lat_text_table_init(&p->links.keys);
     lat_text_table_init(&p->compilers);
     lat_text_table_init(&p->commands);
+    lat_text_table_init(&p->sources);
     lat_text_table_init(&p->unknown_options);
     enum lat_status status = prove(p, certificate);
     items_release(&p->units);
     items_release(&p->links);
     lat_text_table_release(&p->compilers);
     lat_text_table_release(&p->commands);
+    lat_text_table_release(&p->sources);
     lat_text_table_release(&p->unknown_options);
     lat_mem_free(p->command_units);
     lat_mem_free(p->output_items);

@@ -64,8 +64,9 @@ struct proof {
     struct lat_pool *pool;
     struct lat_text_table compilers; // program with its flags
     struct lat_text_list *compiler_folders; // their own include folders, as in compilers
-    // Short cut: the same words over the same files have the same key.
+    // What is known of a command by its words over the same state, and by its key of the scan: the unit.
     struct lat_text_table commands;
+    struct lat_text_table sources; // sources with their flags, but for macros and folders
     uint32_t *command_units;
     size_t command_capacity;
     // Of the row at hand:

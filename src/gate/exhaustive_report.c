@@ -134,25 +134,48 @@ static void report_item(struct proof *p, const struct proof_item *item, const ui
     lat_buf_release(&first);
 }
 
+static bool has_failed(const struct proof_item *i) { return i->state == PROOF_FAILED || i->strict == PROOF_FAILED; }
+
+// Marks the rows in which item n fails.
+static void mark_rows(const struct proof *p, bool is_link, size_t n, bool *failed)
+{
+    const struct proof_item *unit = &p->units.items[n];
+    for (size_t i = 0; !is_link && i < unit->failed_count; i++)
+        failed[unit->failed_rows[i]] = true;
+    for (size_t r = 0; is_link && r < p->row; r++)
+        for (size_t k = 0; k < p->rows[r].link_count; k++)
+            failed[r] = failed[r] || p->rows[r].links[k] == n;
+}
+
+// Failures of one source or artifact are one finding, whatever number of variants they are.
 static void report_items(struct proof *p, bool is_link)
 {
     struct proof_items *items = is_link ? &p->links : &p->units;
-    for (size_t n = 0; n < items->count; n++) {
-        struct proof_item *item = &items->items[n];
-        if (is_link && item->state != PROOF_FAILED)
+    bool *told = lat_mem_new(items->count, sizeof *told);
+    bool *failed = lat_mem_new(p->o->rows->count, sizeof *failed);
+    uint32_t *rows = lat_mem_new(p->o->rows->count, sizeof *rows);
+    if (!told || !failed || !rows)
+        lat_leg_find(p->result, LAT_LEG_ERROR, "E304", NULL, 0, NULL, "out of memory for what failed");
+    for (size_t n = 0; told && failed && rows && n < items->count; n++) {
+        size_t count = 0;
+        if (!has_failed(&items->items[n]) || told[n])
             continue;
-        for (size_t r = 0; is_link && r < p->row; r++)
-            for (size_t k = 0; k < p->rows[r].link_count; k++)
-                if (p->rows[r].links[k] == n && (!item->failed_count || item->failed_rows[item->failed_count - 1] != r)) {
-                    uint32_t *grown = lat_mem_grow(item->failed_rows, item->failed_count + 1, sizeof *grown);
-                    if (!grown)
-                        break;
-                    item->failed_rows = grown;
-                    item->failed_rows[item->failed_count++] = (uint32_t)r;
-                }
-        if (item->failed_count)
-            report_item(p, item, item->failed_rows, item->failed_count);
+        memset(failed, 0, p->o->rows->count * sizeof *failed);
+        for (size_t k = n; k < items->count; k++)
+            if (has_failed(&items->items[k]) && !told[k] && strcmp(items->items[k].what, items->items[n].what) == 0 &&
+                strcmp(items->items[k].code, items->items[n].code) == 0) {
+                told[k] = true;
+                mark_rows(p, is_link, k, failed);
+            }
+        for (size_t r = 0; r < p->o->rows->count; r++)
+            if (failed[r])
+                rows[count++] = (uint32_t)r;
+        if (count)
+            report_item(p, &items->items[n], rows, count);
     }
+    lat_mem_free(told);
+    lat_mem_free(failed);
+    lat_mem_free(rows);
 }
 
 void proof_report(struct proof *p)

@@ -243,8 +243,8 @@ static void hash_plain(const struct proof *p, const struct command *c, struct la
     proof_hash_text(hash, "");
 }
 
-// The first key: by scan. Sets whether the preprocessor has to be asked.
-static enum lat_status key_by_scan(struct proof *p, struct command *c, char key[LAT_SHA256_HEX_SIZE], bool *ask)
+// The first key: by scan. Sets whether the preprocessor has to be asked, and whether it may be.
+static enum lat_status key_by_scan(struct proof *p, struct command *c, char key[LAT_SHA256_HEX_SIZE], bool *ask, bool *may_ask)
 {
     struct lat_token_result found;
     struct lat_sha256 hash;
@@ -265,22 +265,17 @@ static enum lat_status key_by_scan(struct proof *p, struct command *c, char key[
         proof_hash_text(&hash, row);
     }
     *ask = (found.generated || found.computed) && !found.unknowable;
+    *may_ask = !found.unknowable;
     lat_sha256_hex(&hash, key);
     return LAT_OK;
 }
 
-// Short cut: the words of the edge over the state of the build folder.
-static int64_t known_command(struct proof *p, const struct command *c, size_t *count)
+// A place in the table of what is known of commands. `*known`: it was there.
+static int64_t command_place(struct proof *p, const char *key, bool *known)
 {
-    struct lat_sha256 hash;
-    char key[LAT_SHA256_HEX_SIZE];
-    lat_sha256_init(&hash);
-    proof_hash_text(&hash, p->state);
-    for (size_t i = 0; i < c->argc; i++)
-        proof_hash_text(&hash, c->argv[i]);
-    lat_sha256_hex(&hash, key);
-    *count = p->commands.count;
-    int64_t n = lat_text_table_put(&p->commands, key, LAT_SHA256_HEX_SIZE - 1);
+    size_t before = p->commands.count;
+    int64_t n = lat_text_table_put(&p->commands, key, strlen(key));
+    *known = n >= 0 && (size_t)n < before;
     if (n < 0 || (size_t)n < p->command_capacity)
         return n;
     size_t capacity = p->command_capacity ? 2 * p->command_capacity : 1024;
@@ -292,6 +287,19 @@ static int64_t known_command(struct proof *p, const struct command *c, size_t *c
     return n;
 }
 
+// Short cut: the words of the edge over the state of the build folder.
+static int64_t command_place_of_words(struct proof *p, const struct command *c, bool *known)
+{
+    struct lat_sha256 hash;
+    char key[LAT_SHA256_HEX_SIZE];
+    lat_sha256_init(&hash);
+    proof_hash_text(&hash, p->state);
+    for (size_t i = 0; i < c->argc; i++)
+        proof_hash_text(&hash, c->argv[i]);
+    lat_sha256_hex(&hash, key);
+    return command_place(p, key, known);
+}
+
 static const char *short_name(const struct proof *p, const char *path)
 {
     size_t length = strlen(p->o->source);
@@ -301,31 +309,46 @@ static const char *short_name(const struct proof *p, const char *path)
     return strncmp(path, p->o->source, length) == 0 && path[length] == '/' ? path + length + 1 : path;
 }
 
+// The key by text, when there is a reason to ask for it and the preprocessor answers.
+static enum lat_status refine_key(struct proof *p, const struct command *c, bool ask, bool may_ask, char key[LAT_SHA256_HEX_SIZE])
+{
+    struct lat_sha256 hash;
+    char text_key[LAT_SHA256_HEX_SIZE];
+    size_t before = p->sources.count;
+    hash_plain(p, c, &hash);
+    lat_sha256_hex(&hash, text_key);
+    if (lat_text_table_put(&p->sources, text_key, LAT_SHA256_HEX_SIZE - 1) < 0)
+        return lat_error_memory(p->error, "commands");
+    // Another variant of the same source and flags: is it another text? The first one is worth no question.
+    if (!ask && !(may_ask && p->sources.count == before))
+        return LAT_OK;
+    hash_plain(p, c, &hash);
+    if (hash_preprocessed(p, c, &hash))
+        lat_sha256_hex(&hash, key);
+    return LAT_OK;
+}
+
 static enum lat_status unit_of(struct proof *p, struct command *c, uint32_t *out)
 {
-    char key[LAT_SHA256_HEX_SIZE], text_key[LAT_SHA256_HEX_SIZE];
-    struct lat_sha256 hash;
-    size_t before = 0;
-    bool ask = false;
-    int64_t command = known_command(p, c, &before);
-    if (command < 0)
+    char key[LAT_SHA256_HEX_SIZE];
+    bool known = false, scanned = false, ask = false, may_ask = false;
+    int64_t words = command_place_of_words(p, c, &known), scan_key = 0;
+    if (words >= 0 && !known) {
+        LAT_TRY(key_by_scan(p, c, key, &ask, &may_ask));
+        scan_key = command_place(p, key, &scanned);
+    }
+    if (words < 0 || scan_key < 0)
         return lat_error_memory(p->error, "commands");
-    if ((size_t)command < before) {
-        *out = p->command_units[command];
+    if (known || scanned) {
+        *out = p->command_units[known ? words : scan_key];
+        p->command_units[words] = *out;
         return LAT_OK;
     }
-    LAT_TRY(key_by_scan(p, c, key, &ask));
-    if (ask && lat_text_table_find(&p->units.keys, key, LAT_SHA256_HEX_SIZE - 1) < 0) {
-        hash_plain(p, c, &hash);
-        if (hash_preprocessed(p, c, &hash)) {
-            lat_sha256_hex(&hash, text_key);
-            memcpy(key, text_key, sizeof key);
-        }
-    }
+    LAT_TRY(refine_key(p, c, ask, may_ask, key));
     int64_t n = proof_item_put(p, &p->units, key, short_name(p, c->source));
     if (n < 0)
         return lat_error_memory(p->error, "compilations");
-    p->command_units[command] = *out = (uint32_t)n;
+    p->command_units[words] = p->command_units[scan_key] = *out = (uint32_t)n;
     return LAT_OK;
 }
 
