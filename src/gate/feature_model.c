@@ -294,7 +294,8 @@ static enum lat_status walk_from(struct walk *w, size_t i)
     return LAT_OK;
 }
 
-enum lat_status lat_feature_enumerate(const struct lat_feature_model *m, size_t most, struct lat_feature_rows *rows, struct lat_error *error)
+enum lat_status lat_feature_enumerate(const struct lat_feature_model *m, size_t most, struct lat_feature_rows *rows,
+                                      struct lat_error *error)
 {
     struct walk w = { m, lat_feature_unset(), UINT64_MAX, LAT_FEATURE_RULES_MAX, most, 0, rows, error };
     return possible(m, &w.a, w.exempt) ? walk_from(&w, 0) : LAT_OK;

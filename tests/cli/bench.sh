@@ -39,7 +39,8 @@ near_share "$(value prefill_tok_s) * $(value ops_per_token)" "$(value op_share) 
 [ "$(value bytes_per_token)" -eq $(($(value weight_bytes) - 3 * 3 * 24 * 48 * 4 * 2)) ] || die "bytes a token, MoE: $(cat "$work/out")"
 # CSV: as many values as names; text: a line each
 "$lattice" bench "$nano" -p 4 -n 0 -r 1 --csv >"$work/out"
-[ "$(head -n 1 "$work/out" | tr , '\n' | wc -l)" -eq "$(tail -n 1 "$work/out" | tr , '\n' | wc -l)" ] || die "CSV: $(cat "$work/out")"
+fields() { sed 's/"[^"]*"/quoted/g' | tr , '\n' | wc -l; }
+[ "$(head -n 1 "$work/out" | fields)" -eq "$(tail -n 1 "$work/out" | fields)" ] || die "CSV: $(cat "$work/out")"
 [ "$(wc -l <"$work/out")" -eq 2 ] || die "CSV has $(wc -l <"$work/out") lines"
 "$lattice" bench "$nano" -p 4 -n 2 -r 1 >"$work/out"
 grep -q '^prefill    4 .* tokens/s \[.*\], .* % of .* G operations/s (' "$work/out" || die "text: $(cat "$work/out")"

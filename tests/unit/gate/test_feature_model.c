@@ -234,7 +234,8 @@ static void covers_within_known_bounds(void **state)
         { "options: {A: ON, B: ON, C: ON, D: ON}", 3, 8, always },
         { "options: {A: {values: [x, y, z]}, B: {values: [x, y, z]}, C: {values: [x, y, z]}, D: {values: [x, y, z]}}", 2, 9, always },
         { "options: {A: ON, B: ON, C: ON, D: ON, K: {values: [x, y, z]}}", 2, 6, always },
-        { "options: {A: {values: [x, y, z]}, B: {values: [x, y, z]}, C: {values: [x, y, z]}, D: {values: [x, y, z]}, E: {values: [x, y, z]}}", 2,
+        { "options: {A: {values: [x, y, z]}, B: {values: [x, y, z]}, C: {values: [x, y, z]}, D: {values: [x, y, z]}, "
+          "E: {values: [x, y, z]}}", 2,
           11, always },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
