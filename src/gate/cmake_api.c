@@ -270,7 +270,8 @@ static enum lat_status read_object(struct reader *r, const json_t *object)
     static const struct {
         const char *kind;
         enum lat_status (*read)(struct reader *r, const json_t *root);
-    } kinds[] = { { "codemodel", read_codemodel }, { "cache", read_cache }, { "cmakeFiles", read_files }, { "toolchains", read_toolchains } };
+    } kinds[] = { { "codemodel", read_codemodel }, { "cache", read_cache }, { "cmakeFiles", read_files }, { "toolchains",
+                                                                      read_toolchains } };
     const char *kind = json_string_value(json_object_get(object, "kind"));
     const char *file = json_string_value(json_object_get(object, "jsonFile"));
     for (size_t i = 0; kind && file && i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -361,7 +362,8 @@ bool lat_cmake_is_option(const struct lat_cmake_entry *e)
 // Facts of the toolchain that a second configuration need not find out again: nothing that a project's files decide.
 static bool is_toolchain_fact(const char *line, size_t length)
 {
-    static const char *const prefixes[] = { "CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER", "CMAKE_ASM_COMPILER", "CMAKE_GENERATOR", "CMAKE_CACHE" };
+    static const char *const prefixes[] = { "CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER", "CMAKE_ASM_COMPILER", "CMAKE_GENERATOR",
+                                            "CMAKE_CACHE" };
     static const char *const names[] = { "AR", "RANLIB", "NM", "LINKER", "MAKE_PROGRAM", "STRIP", "OBJCOPY", "OBJDUMP", "READELF",
         "ADDR2LINE", "DLLTOOL", "TAPI", "HOME_DIRECTORY", "COMMAND", "CPACK_COMMAND", "CTEST_COMMAND", "ROOT", "EXECUTABLE_FORMAT",
         "PLATFORM_INFO_INITIALIZED" };

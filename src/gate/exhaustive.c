@@ -147,7 +147,8 @@ static bool product_is_real(const struct proof_job *job, char message[LAT_PROOF_
 // The first lines that speak of an error, else the first lines.
 static void take_message(const struct lat_buf *text, char message[LAT_PROOF_MESSAGE])
 {
-    const char *error = text->bytes ? strstr(text->bytes, "error") : NULL, *reference = text->bytes ? strstr(text->bytes, "undefined") : NULL;
+    const char *error = text->bytes ? strstr(text->bytes, "error") : NULL, *reference = text->bytes ? strstr(text->bytes,
+                                                                      "undefined") : NULL;
     const char *at = error && reference ? (error < reference ? error : reference) : error ? error : reference ? reference : text->bytes;
     at = at ? at : "";
     while (at > text->bytes && at[-1] != '\n')
@@ -200,7 +201,8 @@ static void run_jobs(void *context, int thread, int threads)
     for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < p->job_count;) {
         static const char *const environment[] = { "LC_ALL=C", NULL };
         struct proof_job *job = &p->jobs[i];
-        struct lat_spawn_options options = { .argv = job->argv, .directory = p->build, .environment = environment, .seconds_max = 1800, .merge = true };
+        struct lat_spawn_options options = { .argv = job->argv, .directory = p->build, .environment = environment, .seconds_max = 1800,
+                                             .merge = true };
         struct lat_spawn_result child = { 0 };
         struct lat_error error = { 0 };
         unlink(job->product);
@@ -349,7 +351,8 @@ static enum lat_status hash_folder(struct proof *p, struct lat_sha256 *hash, con
         struct stat st;
         struct lat_file_map map;
         const char *name = entries[i]->d_name;
-        bool usable = name[0] != '.' && strcmp(name, "Testing") != 0 && strcmp(name, "CompilerIdC") != 0 && strcmp(name, "CompilerIdCXX") != 0 &&
+        bool usable = name[0] != '.' && strcmp(name, "Testing") != 0 && strcmp(name, "CompilerIdC") != 0 && strcmp(name,
+                                                                      "CompilerIdCXX") != 0 &&
                       snprintf(below, sizeof below, "%s/%s", path, name) < (int)sizeof below && lstat(below, &st) == 0;
         if (status == LAT_OK && usable && S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
             status = hash_folder(p, hash, below, depth + 1);

@@ -56,7 +56,8 @@ static void report_options(struct proof *p)
                          "option %s is named by the leg, and no assignment makes CMake declare it", m->options[i].name);
         else if (p->replaced[i])
             lat_leg_find(p->result, LAT_LEG_INFO, "F408", NULL, 0, "state what forces it as a constraint",
-                         "CMake replaces the value of %s in some assignments: what was asked for is not what was built", m->options[i].name);
+                         "CMake replaces the value of %s in some assignments: what was asked for is not what was built",
+                             m->options[i].name);
     }
 }
 

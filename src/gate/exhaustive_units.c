@@ -147,7 +147,8 @@ static enum lat_status read_own_folders(struct proof *p, const struct command *c
     memcpy(argv, c->plain, n * sizeof *argv);
     const char *const tail[] = { "-E", "-v", "-x", c->language, "/dev/null" };
     memcpy(argv + n, tail, sizeof tail);
-    struct lat_spawn_options options = { .argv = argv, .directory = p->build, .environment = environment, .seconds_max = 60, .merge = true };
+    struct lat_spawn_options options = { .argv = argv, .directory = p->build, .environment = environment, .seconds_max = 60,
+                                         .merge = true };
     LAT_TRY(lat_spawn_run(&result, &options, p->error));
     const char *at = strstr(result.out.bytes, "#include <...> search starts here:");
     const char **items = lat_arena_new(&p->arena, 128, sizeof *items);
@@ -163,7 +164,7 @@ static enum lat_status read_own_folders(struct proof *p, const struct command *c
     out->items = items;
     lat_spawn_result_release(&result);
     if (!told)
-        return lat_error_set(p->error, LAT_UNSUPPORTED, "'%.200s -E -v' does not tell where it looks for headers: no gcc or clang?", argv[0]);
+        out->items = NULL; // no gcc or clang, or someone who does not do what is asked: nothing is shared with others
     return items ? LAT_OK : lat_error_memory(p->error, "folders of the compiler");
 }
 
@@ -190,6 +191,10 @@ static enum lat_status scan(struct proof *p, struct command *c, bool *reaches, s
 {
     const struct lat_text_list *own = NULL;
     LAT_TRY(own_folders(p, c, &own));
+    if (!own->items) {
+        *found = (struct lat_token_result){ .computed = true, .unknowable = true };
+        return LAT_OK;
+    }
     size_t count = c->folder_count;
     const char **folders = lat_arena_new(&p->row_arena, count + own->count + c->late_count + 1, sizeof *folders);
     if (!folders)
@@ -254,6 +259,8 @@ static enum lat_status key_by_scan(struct proof *p, struct command *c, char key[
     LAT_TRY(scan(p, c, reaches, &found));
     hash_plain(p, c, &hash);
     proof_hash_text(&hash, found.digest);
+    for (size_t i = 0; i < c->folder_count && found.computed; i++)
+        proof_hash_word(p, &hash, c->folders[i]);
     for (size_t i = 0; i < c->define_count; i++)
         if (reaches[i] || found.computed)
             proof_hash_word(p, &hash, c->defines[i]);

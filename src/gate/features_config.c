@@ -9,7 +9,8 @@
 #include "gate/glob.h"
 
 static const char *const mode_names[] = { "list", "each", "t2", "t3", "exhaustive-tu" };
-static const char *const own_keys[] = { "mode", "max_assignments", "fallback", "always_assign", "test_on", "tests", "source", "configure", "test_configure", "min_tests",
+static const char *const own_keys[] = { "mode", "max_assignments", "fallback", "always_assign", "test_on", "tests", "source", "configure",
+                                        "test_configure", "min_tests",
                                         "unlisted", "dead_option", "jobs" };
 
 bool lat_features_mode_parse(const char *name, enum lat_features_mode *out)

@@ -100,7 +100,8 @@ static void add_plan_json(struct session *s, const struct lat_features_plan *p)
                                 json_string(s->config.model.options[o].values[p->rows.items[i].value[o]]));
         json_array_append_new(rows, row);
     }
-    json_t *root = json_pack("{s:s,s:I,s:I,s:b,s:I,s:I,s:o}", "mode", lat_features_mode_name(p->mode), "legal", (json_int_t)p->legal, "total",
+    json_t *root = json_pack("{s:s,s:I,s:I,s:b,s:I,s:I,s:o}", "mode", lat_features_mode_name(p->mode), "legal", (json_int_t)p->legal,
+                             "total",
                              (json_int_t)p->total, "fell_back", p->fell_back, "combinations", (json_int_t)p->tuples, "excluded",
                              (json_int_t)p->excluded, "assignments", rows);
     char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
@@ -152,7 +153,8 @@ static void explain_model(struct session *s)
 
 static enum lat_status explain(struct session *s, struct lat_error *error)
 {
-    static const enum lat_features_mode modes[] = { LAT_FEATURES_LIST, LAT_FEATURES_EACH, LAT_FEATURES_T2, LAT_FEATURES_T3, LAT_FEATURES_EXHAUSTIVE };
+    static const enum lat_features_mode modes[] = { LAT_FEATURES_LIST, LAT_FEATURES_EACH, LAT_FEATURES_T2, LAT_FEATURES_T3,
+                                                    LAT_FEATURES_EXHAUSTIVE };
     enum lat_features_mode chosen = s->config.mode;
     explain_model(s);
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
@@ -192,18 +194,21 @@ static void add_result(struct session *s, const struct lat_leg_result *r)
         free(text);
         return;
     }
-    lat_buf_addf(&s->out, "%s%s%s %s: ", lat_gate_color_of(r->state, color), lat_leg_state_name(r->state), lat_gate_color_end(color), r->leg);
+    lat_buf_addf(&s->out, "%s%s%s %s: ", lat_gate_color_of(r->state, color), lat_leg_state_name(r->state), lat_gate_color_end(color),
+                 r->leg);
     if (t)
         lat_buf_addf(&s->out,
                      "%.0f of %.0f assignments configure; %.0f compilations stand for %.0f, %.0f links for %.0f; "
                      "configuring %.1f s, compiling %.1f s, linking %.1f s\n",
                      number(t, "configured"), number(t, "assignments"), number(t, "compilations"), number(t, "unit_occurrences"),
-                     number(t, "links_distinct"), number(t, "link_occurrences"), number(t, "configure_seconds"), number(t, "compile_seconds"),
+                     number(t, "links_distinct"), number(t, "link_occurrences"), number(t, "configure_seconds"), number(t,
+                                                                      "compile_seconds"),
                      number(t, "link_seconds"));
     else
         lat_buf_add_text(&s->out, "nothing proven\n");
     if (r->passed + r->failed + r->skipped)
-        lat_buf_addf(&s->out, "  tests: %llu passed, %llu failed, %llu skipped\n", (unsigned long long)r->passed, (unsigned long long)r->failed,
+        lat_buf_addf(&s->out, "  tests: %llu passed, %llu failed, %llu skipped\n", (unsigned long long)r->passed,
+                     (unsigned long long)r->failed,
                      (unsigned long long)r->skipped);
     for (size_t i = 0; i < r->finding_count; i++)
         add_finding(&s->out, &r->findings[i], color);

@@ -61,7 +61,8 @@ static enum lat_status prepare(struct features *f)
 {
     const char *source = f->config.source;
     char path[PATH_SIZE];
-    if (snprintf(path, sizeof path, "%s%s%s", source[0] == '/' ? "" : f->run->root, source[0] == '/' ? "" : "/", source) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s%s%s", source[0] == '/' ? "" : f->run->root, source[0] == '/' ? "" : "/",
+                 source) >= (int)sizeof path)
         return lat_error_set(f->error, LAT_LIMIT, "%.80s...: a path that is too long", source);
     char *real = realpath(path, NULL);
     if (!real || strlen(real) >= sizeof f->source) {
@@ -126,7 +127,8 @@ static enum lat_status check_refused(struct features *f, const char *build, cons
     struct lat_spawn_result child;
     lat_arena_init(&arena, 1 << 20);
     const char **arguments = lat_exhaustive_arguments(&f->config.model, a, f->config.configure, &arena);
-    struct lat_cmake_run run = { .source = f->source, .build = build, .arguments = arguments, .seconds_max = seconds_left(f), .fresh = true };
+    struct lat_cmake_run run = { .source = f->source, .build = build, .arguments = arguments, .seconds_max = seconds_left(f),
+                                 .fresh = true };
     enum lat_status status = arguments ? lat_cmake_configure(&child, &run, f->error) : lat_error_memory(f->error, "arguments of CMake");
     if (status == LAT_OK) {
         const char *verdict = "refused";
@@ -143,7 +145,8 @@ static enum lat_status check_refused(struct features *f, const char *build, cons
                          "[%s] is refused, but not with '%s': %s", describe(f, a), rule->message, why.bytes);
             lat_buf_release(&why);
         }
-        json_array_append_new(f->forbidden, json_pack("{s:s,s:s,s:s}", "assignment", describe(f, a), "when", rule->text, "result", verdict));
+        json_array_append_new(f->forbidden, json_pack("{s:s,s:s,s:s}", "assignment", describe(f, a), "when", rule->text, "result",
+                                                      verdict));
         lat_spawn_result_release(&child);
     }
     lat_arena_release(&arena);
@@ -204,7 +207,8 @@ static bool build_set(struct features *f, const struct lat_feature_set *set, con
         ok = lat_spawn_ok(&child);
         if (!ok) {
             const char *failed = strstr(child.out.bytes, i ? "FAILED:" : "CMake Error");
-            lat_leg_find(f->result, LAT_LEG_FAIL, "F404", NULL, 0, NULL, "set '%s' does not %s: %.900s", set->name, i ? "build" : "configure",
+            lat_leg_find(f->result, LAT_LEG_FAIL, "F404", NULL, 0, NULL, "set '%s' does not %s: %.900s", set->name,
+                         i ? "build" : "configure",
                          failed ? failed : child.out.bytes);
         }
         lat_spawn_result_release(&child);
@@ -254,10 +258,12 @@ static void judge_tests(struct features *f, const char *set, uint64_t least, con
                          "set '%s': test %.200s was skipped", set, t->name);
     }
     if (tests->passed + tests->failed < least)
-        lat_leg_find(f->result, LAT_LEG_ERROR, "V205", NULL, 0, "find out why so few ran", "set '%s': %llu tests ran, at least %llu must", set,
+        lat_leg_find(f->result, LAT_LEG_ERROR, "V205", NULL, 0, "find out why so few ran", "set '%s': %llu tests ran, at least %llu must",
+                     set,
                      (unsigned long long)(tests->passed + tests->failed), (unsigned long long)least);
     if ((tests->failed == 0) != (code == 0))
-        lat_leg_find(f->result, LAT_LEG_ERROR, "V203", NULL, 0, NULL, "set '%s': %llu tests failed, and the command ended with exit status %d",
+        lat_leg_find(f->result, LAT_LEG_ERROR, "V203", NULL, 0, NULL,
+                     "set '%s': %llu tests failed, and the command ended with exit status %d",
                      set, (unsigned long long)tests->failed, code);
     f->result->passed += tests->passed;
     f->result->failed += tests->failed;

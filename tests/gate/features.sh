@@ -162,7 +162,7 @@ printf '#!/bin/sh\nexit 0\n' >liar && chmod +x liar
 sed -i "s#^add_library#set(CMAKE_C_COMPILER_LAUNCHER $work/p/liar)\n&#" CMakeLists.txt
 fault F406 'ended with exit status 0 and left no file' 1 --mode list --no-tests
 small
-printf '#!/bin/sh\nfor a; do l="$k"; k="$a"; [ "$l" != -o ] || : >"$a"; done\n' >liar && chmod +x liar
+printf '#!/bin/sh\nfor a; do l="$k"; k="$a"; if [ "$l" = -o ]; then printf "" >"$a"; fi; done\n' >liar && chmod +x liar
 sed -i "s#^add_library#set(CMAKE_C_COMPILER_LAUNCHER $work/p/liar)\n&#" CMakeLists.txt
 fault F406 'left an empty file' 1 --mode list --no-tests
 # A unit that dropped out everywhere; no time.
