@@ -15,6 +15,11 @@ target_include_directories(lattice_flags INTERFACE ${PROJECT_SOURCE_DIR}/include
 # Contraction off: where a fused multiply-add is meant, the code says fmaf, so that every machine has the same bits.
 target_compile_options(lattice_flags INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
   -Wpointer-arith -Wwrite-strings -Wvla -ffp-contract=off -fno-math-errno)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64" AND CMAKE_C_COMPILER_ID STREQUAL "GNU"
+   AND CMAKE_C_COMPILER_VERSION VERSION_LESS 13)
+  # gcc 12 breaks off with an internal error when it vectorises some reductions; the kernels are written out by hand.
+  target_compile_options(lattice_flags INTERFACE -fno-tree-vectorize)
+endif()
 if(LATTICE_WERROR)
   target_compile_options(lattice_flags INTERFACE -Werror)
 endif()

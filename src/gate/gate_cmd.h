@@ -37,6 +37,7 @@ extern const struct lat_command
     lat_gate_cmd_parity_power,
     lat_gate_cmd_parity_run,
     lat_gate_cmd_report,
+    lat_gate_cmd_plan,
     lat_gate_cmd_run,
     lat_gate_cmd_verdict;
 

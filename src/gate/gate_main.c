@@ -14,6 +14,7 @@
 // One command a line, in the order of the help. A name may have two words.
 const struct lat_command *const lat_gate_commands[] = {
     &lat_gate_cmd_local,
+    &lat_gate_cmd_plan,
     &lat_gate_cmd_run,
     &lat_gate_cmd_verdict,
     &lat_gate_cmd_report,
