@@ -116,9 +116,10 @@ static bool product_is_real(const struct proof_job *job, char message[LAT_PROOF_
     struct lat_elf elf;
     struct lat_error error = { 0 };
     char head[4] = "";
-    if (stat(job->product, &st) != 0 || st.st_size == 0) {
+    bool exists = stat(job->product, &st) == 0;
+    if (!exists || st.st_size == 0) {
         snprintf(message, LAT_PROOF_MESSAGE, "'%.100s' ended with exit status 0 and left %s", job->argv[0],
-                 st.st_size == 0 ? "an empty file" : "no file");
+                 exists ? "an empty file" : "no file");
         return false;
     }
     FILE *f = fopen(job->product, "rb");

@@ -147,7 +147,8 @@ static enum lat_status configure(struct bench *b, const struct arch *a, bool *fi
                  a->toolchain[0] == '/' ? "" : "/", a->toolchain);
         arguments[n++] = toolchain;
     }
-    struct lat_cmake_run run = { .source = b->source, .build = b->build, .arguments = arguments, .seconds_max = seconds_left(b), .fresh = true };
+    struct lat_cmake_run run = { .source = b->source, .build = b->build, .arguments = arguments,
+                                 .seconds_max = seconds_left(b), .fresh = true };
     LAT_TRY(lat_cmake_configure(&child, &run, b->error));
     *fine = lat_spawn_ok(&child);
     if (!*fine) {
@@ -184,7 +185,8 @@ static size_t choose(struct bench *b, const struct arch *a, const struct lat_cma
                          "%s: no executable is named like '%s'", a->name, b->c.targets.items[p]);
     }
     if (count < b->c.min_targets)
-        lat_leg_find(b->result, LAT_LEG_ERROR, "B501", NULL, 0, "find out where they went", "%s: %zu benchmarks, at least %llu must be there",
+        lat_leg_find(b->result, LAT_LEG_ERROR, "B501", NULL, 0, "find out where they went",
+                     "%s: %zu benchmarks, at least %llu must be there",
                      a->name, count, (unsigned long long)b->c.min_targets);
     return count;
 }
@@ -221,12 +223,14 @@ static bool look_at(struct bench *b, const struct arch *a, const struct lat_cmak
     struct lat_elf elf;
     struct lat_error error = { 0 };
     if (lat_elf_read(&elf, path, &error) != LAT_OK) {
-        lat_leg_find(b->result, LAT_LEG_ERROR, "B501", NULL, 0, NULL, "%s: %s was built, and is no program: %s", a->name, t->name, error.text);
+        lat_leg_find(b->result, LAT_LEG_ERROR, "B501", NULL, 0, NULL,
+                     "%s: %s was built, and is no program: %s", a->name, t->name, error.text);
         return false;
     }
     bool right = elf.machine == a->machine && (elf.type == LAT_ELF_EXEC || elf.type == LAT_ELF_DYN);
     if (!right)
-        lat_leg_find(b->result, LAT_LEG_ERROR, "B501", NULL, 0, "name the toolchain of that architecture", "%s: %s was built for %s (type %u)",
+        lat_leg_find(b->result, LAT_LEG_ERROR, "B501", NULL, 0, "name the toolchain of that architecture",
+                     "%s: %s was built for %s (type %u)",
                      a->name, t->name, lat_elf_machine_name(elf.machine), elf.type);
     lat_elf_release(&elf);
     return right;
@@ -248,7 +252,8 @@ static enum lat_status iterate(struct bench *b, const struct arch *a, const stru
     struct lat_spawn_options options = { .argv = argv, .directory = b->run->root, .seconds_max = seconds_left(b), .merge = true };
     enum lat_status status = lat_spawn_run(&child, &options, b->error);
     if (status == LAT_NOT_FOUND) {
-        lat_leg_find(b->result, LAT_LEG_ERROR, "E301", NULL, 0, "install it, or remove 'run'", "%s: cannot run an iteration of %s: %s", a->name,
+        lat_leg_find(b->result, LAT_LEG_ERROR, "E301", NULL, 0, "install it, or remove 'run'",
+                     "%s: cannot run an iteration of %s: %s", a->name,
                      t->name, b->error->text);
         return LAT_OK;
     }
