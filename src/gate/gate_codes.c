@@ -6,6 +6,7 @@
 
 // One table a line, by area.
 const struct lat_gate_code_table *const lat_gate_code_tables[] = {
+    &lat_gate_codes_bench,
     &lat_gate_codes_core,
     &lat_gate_codes_deny,
     &lat_gate_codes_doctor,

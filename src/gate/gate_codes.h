@@ -24,6 +24,7 @@ struct lat_gate_code_table {
 
 // codes_<area>.c defines lat_gate_codes_<area>; gate_codes.c lists it.
 extern const struct lat_gate_code_table
+    lat_gate_codes_bench,
     lat_gate_codes_core,
     lat_gate_codes_deny,
     lat_gate_codes_doctor,

@@ -1,279 +1,447 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Lattice authors
 //
-// Legs of kind "features": every planned assignment of the build options is configured and built, in one build folder that
-// is reused; in those of `test_on` the tests run. What is forbidden must be refused at configure time with its text, and
-// no option of the project may be missing from the policy, or the other way round.
+// Legs of kind "features": assignments are proven to build, forbidden ones to be refused, and in some the tests run.
+#include "gate/leg_features.h"
+
+#include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "gate/feature_plan.h"
+#include "core/pool.h"
+#include "gate/cmake_api.h"
+#include "gate/exhaustive.h"
 #include "gate/glob.h"
-#include "gate/spawn.h"
 
-enum { ARGUMENTS_MAX = LAT_FEATURE_OPTIONS_MAX + 128, FORBIDDEN_MAX = 4 };
+enum { PATH_SIZE = 4300, FORBIDDEN_MAX = 64, ARGUMENTS_MAX = 128 };
 
 struct features {
     const struct lat_gate_run *run;
     const struct lat_policy_leg *leg;
+    struct lat_features_config config;
+    struct lat_features_plan plan;
     struct lat_leg_result *result;
-    struct lat_feature_plan plan;
-    char build[4200];
-    double start;
+    struct lat_error *error;
+    char source[PATH_SIZE], work[PATH_SIZE]; // WORK/features/LEG
+    double deadline;
+    json_t *tests, *forbidden;
 };
 
-struct arguments {
-    const char *items[ARGUMENTS_MAX + 1];
-    size_t count;
-    struct lat_arena arena;
-};
-
-static void add(struct arguments *a, const char *text)
+static enum lat_status make_folder(struct features *f, const char *path)
 {
-    if (a->count < ARGUMENTS_MAX)
-        a->items[a->count++] = text;
+    return mkdir(path, 0777) == 0 || errno == EEXIST ? LAT_OK : lat_error_errno(f->error, errno, "make", path);
 }
 
-static void add_definition(struct arguments *a, const char *name, const char *value)
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
-    size_t size = strlen(name) + strlen(value) + 4;
-    char *text = lat_arena_new(&a->arena, size, 1);
-    if (text) {
-        snprintf(text, size, "-D%s=%s", name, value);
-        add(a, text);
+    (void)st;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+// An empty folder WORK/features/LEG/NAME.
+static enum lat_status fresh_folder(struct features *f, const char *name, char out[PATH_SIZE + 100])
+{
+    if (snprintf(out, PATH_SIZE + 100, "%s/%s", f->work, name) >= PATH_SIZE + 100)
+        return lat_error_set(f->error, LAT_LIMIT, "%.80s...: a path that is too long", f->work);
+    if (nftw(out, remove_one, 32, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
+        return lat_error_errno(f->error, errno, "empty", out);
+    return make_folder(f, out);
+}
+
+static enum lat_status prepare(struct features *f)
+{
+    const char *source = f->config.source;
+    char path[PATH_SIZE];
+    if (snprintf(path, sizeof path, "%s%s%s", source[0] == '/' ? "" : f->run->root, source[0] == '/' ? "" : "/",
+                 source) >= (int)sizeof path)
+        return lat_error_set(f->error, LAT_LIMIT, "%.80s...: a path that is too long", source);
+    char *real = realpath(path, NULL);
+    if (!real || strlen(real) >= sizeof f->source) {
+        free(real);
+        return lat_error_set(f->error, LAT_NOT_FOUND, "%.300s: no folder of sources", path);
     }
+    memcpy(f->source, real, strlen(real) + 1);
+    free(real);
+    if (snprintf(f->work, sizeof f->work, "%s/features", f->run->work) + strlen(f->leg->name) + 2 > sizeof f->work)
+        return lat_error_set(f->error, LAT_LIMIT, "%.80s...: a path that is too long", f->run->work);
+    LAT_TRY(make_folder(f, f->work));
+    strncat(f->work, "/", 2);
+    strncat(f->work, f->leg->name, 65);
+    return make_folder(f, f->work);
 }
 
-static double left_s(const struct features *f)
+static double seconds_left(const struct features *f)
 {
-    double budget = f->leg->budget_s > 0 ? f->leg->budget_s : 3600, left = budget - (lat_clock_seconds() - f->start);
+    double left = f->deadline - lat_clock_seconds();
     return left > 1 ? left : 1;
 }
 
-static enum lat_status spawn(struct features *f, const struct arguments *a, struct lat_spawn_result *out, struct lat_error *error)
+static const char *describe(struct features *f, const struct lat_assignment *a)
 {
-    struct lat_spawn_options o = { .argv = a->items, .directory = f->run->root, .seconds_max = left_s(f), .merge = true };
-    return lat_spawn_run(out, &o, error);
+    struct lat_buf name;
+    lat_buf_init(&name, 1 << 14);
+    lat_feature_describe(&f->config.model, a, true, &name);
+    const char *text = name.failed ? NULL : lat_leg_text(f->result, name.bytes);
+    lat_buf_release(&name);
+    return text ? text : "?";
 }
 
-// cmake -S . -B BUILD -G Ninja -DOPTION=VALUE... and what the policy adds.
-static enum lat_status configure(struct features *f, const struct lat_assignment *row, bool tests, struct lat_spawn_result *out,
-                                 struct lat_error *error)
+// Blanks of any length are equal: CMake breaks the lines of its messages.
+static bool says(const struct lat_buf *output, const char *message)
 {
-    struct arguments a = { .count = 0 };
-    lat_arena_init(&a.arena, 1 << 20);
-    const char *const first[] = { "cmake", "-S", ".", "-B", f->build, "-G", "Ninja" };
-    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
-        add(&a, first[i]);
-    const struct lat_text_list *more = tests ? &f->plan.test_configure : &f->plan.configure;
-    for (size_t i = 0; i < more->count; i++)
-        add(&a, more->items[i]);
-    for (size_t o = 0; o < f->plan.model.option_count; o++)
-        add_definition(&a, f->plan.model.options[o].name, f->plan.model.options[o].values[row->value[o]]);
-    enum lat_status status = spawn(f, &a, out, error);
-    lat_arena_release(&a.arena);
+    struct lat_buf flat, wanted;
+    lat_buf_init(&flat, 16 << 20);
+    lat_buf_init(&wanted, 1 << 16);
+    const char *from[] = { output->bytes, message };
+    struct lat_buf *to[] = { &flat, &wanted };
+    for (size_t i = 0; i < 2; i++) {
+        bool blank = false;
+        for (const char *c = from[i]; c && *c; c++) {
+            bool space = *c == ' ' || *c == '\n' || *c == '\t' || *c == '\r';
+            if (!space && blank && to[i]->length)
+                lat_buf_add_char(to[i], ' ');
+            if (!space)
+                lat_buf_add_char(to[i], *c);
+            blank = space;
+        }
+    }
+    bool found = !flat.failed && !wanted.failed && flat.bytes && wanted.bytes && strstr(flat.bytes, wanted.bytes);
+    lat_buf_release(&flat);
+    lat_buf_release(&wanted);
+    return found;
+}
+
+static enum lat_status check_refused(struct features *f, const char *build, const struct lat_feature_rule *rule,
+                                     const struct lat_assignment *a)
+{
+    struct lat_arena arena;
+    struct lat_spawn_result child;
+    lat_arena_init(&arena, 1 << 20);
+    const char **arguments = lat_exhaustive_arguments(&f->config.model, a, f->config.configure, &arena);
+    struct lat_cmake_run run = { .source = f->source, .build = build, .arguments = arguments, .seconds_max = seconds_left(f),
+                                 .fresh = true };
+    enum lat_status status = arguments ? lat_cmake_configure(&child, &run, f->error) : lat_error_memory(f->error, "arguments of CMake");
+    if (status == LAT_OK) {
+        const char *verdict = "refused";
+        if (lat_spawn_ok(&child)) {
+            verdict = "configures";
+            lat_leg_find(f->result, LAT_LEG_FAIL, "F402", NULL, 0, "let the CMake files refuse it: message(FATAL_ERROR \"...\")",
+                         "[%s] is forbidden (%s), and it configures", describe(f, a), rule->text);
+        } else if (!says(&child.out, rule->message)) {
+            struct lat_buf why;
+            lat_buf_init(&why, 1 << 12);
+            lat_exhaustive_cmake_reason(&child.out, &why);
+            verdict = "refused with another text";
+            lat_leg_find(f->result, LAT_LEG_FAIL, "F402", NULL, 0, "make the two texts agree",
+                         "[%s] is refused, but not with '%s': %s", describe(f, a), rule->message, why.bytes);
+            lat_buf_release(&why);
+        }
+        json_array_append_new(f->forbidden, json_pack("{s:s,s:s,s:s}", "assignment", describe(f, a), "when", rule->text, "result",
+                                                      verdict));
+        lat_spawn_result_release(&child);
+    }
+    lat_arena_release(&arena);
     return status;
 }
 
-static const char *describe(struct features *f, const struct lat_assignment *row, struct lat_buf *text)
+static enum lat_status check_forbidden(struct features *f)
 {
-    lat_buf_clear(text);
-    lat_feature_describe(&f->plan.model, row, true, text);
-    return text->bytes ? text->bytes : "default";
-}
-
-// The last lines of an output, for a finding.
-static const char *tail(const struct lat_spawn_result *r)
-{
-    const char *bytes = r->out.bytes ? r->out.bytes : "";
-    size_t length = r->out.length;
-    return length > 500 ? bytes + length - 500 : bytes;
-}
-
-static enum lat_status run_step(struct features *f, const char *what, const char *code, const char *where, const char *const *argv,
-                                bool *fine, struct lat_error *error)
-{
-    struct lat_spawn_result r;
-    struct arguments a = { .count = 0 };
-    for (; *argv; argv++)
-        add(&a, *argv);
-    LAT_TRY(spawn(f, &a, &r, error));
-    *fine = lat_spawn_ok(&r);
-    if (r.timed_out)
-        lat_leg_find(f->result, LAT_LEG_ERROR, "F401", NULL, 0, "raise 'budget', or choose a smaller mode", "%s: the budget is used up",
-                     where);
-    else if (!*fine)
-        lat_leg_find(f->result, LAT_LEG_FAIL, code, NULL, 0, "build it by hand with these options", "%s: %s; last it said: %s", where, what,
-                     tail(&r));
-    lat_spawn_result_release(&r);
+    char build[PATH_SIZE + 100];
+    const struct lat_feature_model *m = &f->config.model;
+    for (size_t r = 0; r < m->rule_count; r++) {
+        struct lat_feature_rows rows = { 0 };
+        if (!m->rules[r].message)
+            continue;
+        enum lat_status status = fresh_folder(f, "forbidden", build);
+        if (status == LAT_OK)
+            status = lat_feature_forbidden(m, r, FORBIDDEN_MAX, &rows, f->error);
+        for (size_t i = 0; i < rows.count && status == LAT_OK; i++)
+            status = check_refused(f, build, &m->rules[r], &rows.items[i]);
+        if (status == LAT_OK && rows.count == 0)
+            lat_leg_find(f->result, LAT_LEG_WARN, "F402", NULL, 0, "remove the rule",
+                         "'%s' can never be tried: other constraints exclude it", m->rules[r].text);
+        lat_feature_rows_release(&rows);
+        LAT_TRY(status);
+    }
     return LAT_OK;
 }
 
-// CTest's own closing line says how many there were.
-static enum lat_status run_tests(struct features *f, const char *where, struct lat_error *error)
+// Runs a step of a tested assignment; false, after a finding, when it fails.
+static bool step(struct features *f, const char *set, const char *const *argv, const char *what, struct lat_spawn_result *child)
 {
-    struct lat_spawn_result r;
-    struct arguments a = { .count = 0 };
-    const char *const argv[] = { "ctest", "--test-dir", f->build, "--no-tests=error", "--output-on-failure", "-j", "2" };
-    for (size_t i = 0; i < sizeof argv / sizeof argv[0]; i++)
-        add(&a, argv[i]);
-    LAT_TRY(spawn(f, &a, &r, error));
-    const char *out_of = r.out.bytes ? strstr(r.out.bytes, " out of ") : NULL;
-    uint64_t count = out_of ? strtoull(out_of + 8, NULL, 10) : 0;
-    if (!lat_spawn_ok(&r))
-        lat_leg_find(f->result, LAT_LEG_FAIL, "F405", NULL, 0, "run the tests by hand with these options",
-                     "%s: tests fail; last they said: %s", where, tail(&r));
-    else if (count < f->plan.min_tests)
-        lat_leg_find(f->result, LAT_LEG_ERROR, "V205", NULL, 0, "find out why they did not run", "%s: %llu tests ran, at least %llu must",
-                     where, (unsigned long long)count, (unsigned long long)f->plan.min_tests);
-    f->result->passed += lat_spawn_ok(&r) ? count : 0;
-    lat_spawn_result_release(&r);
-    return LAT_OK;
+    struct lat_spawn_options options = { .argv = argv, .directory = f->source, .seconds_max = seconds_left(f), .merge = true };
+    struct lat_error error = { 0 };
+    if (lat_spawn_run(child, &options, &error) != LAT_OK) {
+        lat_leg_find(f->result, LAT_LEG_ERROR, "F405", NULL, 0, NULL, "set '%s': cannot %s: %s", set, what, error.text);
+        return false;
+    }
+    if (child->timed_out)
+        lat_leg_find(f->result, LAT_LEG_ERROR, "F401", NULL, 0, "raise 'budget'", "set '%s': out of time while trying to %s", set, what);
+    return true;
 }
 
-static bool is_tested(const struct features *f, const struct lat_assignment *row)
+static bool build_set(struct features *f, const struct lat_feature_set *set, const char *build)
 {
-    for (size_t i = 0; i < f->plan.test_on.count; i++)
-        if (lat_feature_equal(&f->plan.model, row, &lat_feature_set_find(&f->plan.model, f->plan.test_on.items[i])->a))
+    struct lat_arena arena;
+    struct lat_spawn_result child;
+    char jobs[32];
+    lat_arena_init(&arena, 1 << 20);
+    snprintf(jobs, sizeof jobs, "-j%d", f->config.jobs ? (int)f->config.jobs : lat_pool_processors());
+    const char **arguments = lat_exhaustive_arguments(&f->config.model, &set->a, f->config.test_configure, &arena);
+    struct lat_cmake_run run = { .source = f->source, .build = build, .arguments = arguments, .seconds_max = seconds_left(f) };
+    const char *const argv[] = { "cmake", "--build", build, "--", jobs, NULL };
+    bool ok = arguments && lat_cmake_configure(&child, &run, f->error) == LAT_OK;
+    lat_arena_release(&arena);
+    for (int i = 0; ok && i < 2; i++) {
+        if (i == 1 && !step(f, set->name, argv, "build", &child))
+            return false;
+        ok = lat_spawn_ok(&child);
+        if (!ok) {
+            const char *failed = strstr(child.out.bytes, i ? "FAILED:" : "CMake Error");
+            lat_leg_find(f->result, LAT_LEG_FAIL, "F404", NULL, 0, NULL, "set '%s' does not %s: %.900s", set->name,
+                         i ? "build" : "configure",
+                         failed ? failed : child.out.bytes);
+        }
+        lat_spawn_result_release(&child);
+    }
+    return ok;
+}
+
+// {build} and {out} of a word.
+static const char *expand(struct lat_arena *arena, const char *word, const char *build, const char *out)
+{
+    struct lat_buf text;
+    lat_buf_init(&text, 1 << 16);
+    for (const char *at = word; *at;) {
+        if (strncmp(at, "{build}", 7) == 0) {
+            lat_buf_add_text(&text, build);
+            at += 7;
+        } else if (strncmp(at, "{out}", 5) == 0) {
+            lat_buf_add_text(&text, out);
+            at += 5;
+        } else
+            lat_buf_add_char(&text, *at++);
+    }
+    char *copy = text.failed ? NULL : lat_arena_new(arena, text.length + 1, 1);
+    if (copy && text.length)
+        memcpy(copy, text.bytes, text.length);
+    lat_buf_release(&text);
+    return copy;
+}
+
+static bool skip_is_allowed(const struct features *f, const char *name)
+{
+    for (size_t i = 0; i < f->config.skips_allow.count; i++)
+        if (lat_glob_match(f->config.skips_allow.items[i], name, strlen(name)))
             return true;
     return false;
 }
 
-static enum lat_status run_row(struct features *f, const struct lat_assignment *row, struct lat_buf *text, struct lat_error *error)
+static void judge_tests(struct features *f, const char *set, uint64_t least, const struct lat_test_results *tests, int code)
 {
-    struct lat_spawn_result r;
-    bool tests = is_tested(f, row), fine;
-    f->result->population++; // looked at, whatever comes of it
-    const char *where = describe(f, row, text);
-    if (f->run->verbose)
-        fprintf(stderr, "  %s%s\n", where, tests ? ", with tests" : "");
-    LAT_TRY(configure(f, row, tests, &r, error));
-    fine = lat_spawn_ok(&r);
-    if (!fine)
-        lat_leg_find(f->result, LAT_LEG_FAIL, "F404", NULL, 0, "configure it by hand with these options",
-                     "%s: does not configure; last it said: %s", where, tail(&r));
-    lat_spawn_result_release(&r);
-    if (!fine)
-        return LAT_OK;
-    const char *const build[] = { "cmake", "--build", f->build, NULL };
-    LAT_TRY(run_step(f, "does not build", "F404", where, build, &fine, error));
-    return fine && tests ? run_tests(f, where, error) : LAT_OK;
+    for (size_t i = 0; i < tests->count; i++) {
+        const struct lat_test_case *t = &tests->cases[i];
+        if (t->outcome == LAT_TEST_FAILED)
+            lat_leg_find(f->result, LAT_LEG_FAIL, "F405", NULL, 0, NULL, "set '%s': test %.200s fails%s%.700s", set, t->name,
+                         t->message ? ": " : "", t->message ? t->message : "");
+        if (t->outcome == LAT_TEST_SKIPPED && !skip_is_allowed(f, t->name))
+            lat_leg_find(f->result, LAT_LEG_FAIL, "V206", NULL, 0, "make it run there, or name it in 'skips_allow'",
+                         "set '%s': test %.200s was skipped", set, t->name);
+    }
+    if (tests->passed + tests->failed < least)
+        lat_leg_find(f->result, LAT_LEG_ERROR, "V205", NULL, 0, "find out why so few ran", "set '%s': %llu tests ran, at least %llu must",
+                     set,
+                     (unsigned long long)(tests->passed + tests->failed), (unsigned long long)least);
+    if ((tests->failed == 0) != (code == 0))
+        lat_leg_find(f->result, LAT_LEG_ERROR, "V203", NULL, 0, NULL,
+                     "set '%s': %llu tests failed, and the command ended with exit status %d",
+                     set, (unsigned long long)tests->failed, code);
+    f->result->passed += tests->passed;
+    f->result->failed += tests->failed;
+    f->result->skipped += tests->skipped;
+    json_array_append_new(f->tests, json_pack("{s:s,s:I,s:I,s:I}", "set", set, "passed", (json_int_t)tests->passed, "failed",
+                                              (json_int_t)tests->failed, "skipped", (json_int_t)tests->skipped));
 }
 
-static enum lat_status check_forbidden(struct features *f, size_t rule, struct lat_buf *text, struct lat_error *error)
+static enum lat_status parse_tests(struct features *f, const struct lat_spawn_result *child, const char *out, bool has_out,
+                                   struct lat_test_results *tests, struct lat_error *error)
 {
-    struct lat_feature_rows rows = { 0 };
-    const char *message = f->plan.model.rules[rule].message;
-    enum lat_status status = lat_feature_forbidden(&f->plan.model, rule, FORBIDDEN_MAX, &rows, error);
-    for (size_t i = 0; i < rows.count && status == LAT_OK; i++) {
-        struct lat_spawn_result r;
-        status = configure(f, &rows.items[i], false, &r, error);
-        if (status != LAT_OK)
-            break;
-        const char *where = describe(f, &rows.items[i], text);
-        if (lat_spawn_ok(&r))
-            lat_leg_find(f->result, LAT_LEG_FAIL, "F402", NULL, 0, "let the project refuse it: message(FATAL_ERROR ...)",
-                         "%s: configures, and is forbidden (%s)", where, f->plan.model.rules[rule].text);
-        else if (!r.out.bytes || !strstr(r.out.bytes, message))
-            lat_leg_find(f->result, LAT_LEG_FAIL, "F402", NULL, 0, "say in the project's message what the policy says",
-                         "%s: is refused, but not with '%s'", where, message);
-        lat_spawn_result_release(&r);
-    }
-    lat_feature_rows_release(&rows);
+    struct lat_file_map map;
+    if (!has_out)
+        return lat_results_parse(tests, f->config.test_format, child->out.bytes, child->out.length, "standard output", error);
+    LAT_TRY(lat_file_map_open(&map, out, error));
+    enum lat_status status = lat_results_parse(tests, f->config.test_format, (const char *)map.bytes, map.length, out, error);
+    lat_file_map_close(&map);
     return status;
 }
 
-static bool is_listed(const struct features *f, const char *name, size_t length)
+static void run_tests(struct features *f, const struct lat_feature_set *set, uint64_t least, const char *build)
 {
-    for (size_t o = 0; o < f->plan.model.option_count; o++)
-        if (strlen(f->plan.model.options[o].name) == length && memcmp(f->plan.model.options[o].name, name, length) == 0)
-            return true;
-    for (size_t i = 0; i < f->plan.unlisted.count; i++)
-        if (lat_glob_match(f->plan.unlisted.items[i], name, length))
-            return true;
-    return strncmp(name, "CMAKE_", 6) == 0;
+    const char *argv[ARGUMENTS_MAX + 1] = { NULL };
+    char out[PATH_SIZE + 200];
+    struct lat_spawn_result child;
+    struct lat_test_results tests;
+    struct lat_error error = { 0 };
+    bool has_out = false;
+    snprintf(out, sizeof out, "%s/gate-test-results", build);
+    for (size_t i = 0; i < f->config.test_run.count && i < ARGUMENTS_MAX; i++) {
+        argv[i] = expand(&f->result->arena, f->config.test_run.items[i], build, out);
+        has_out = has_out || strstr(f->config.test_run.items[i], "{out}");
+        if (!argv[i]) {
+            lat_leg_find(f->result, LAT_LEG_ERROR, "F405", NULL, 0, NULL, "set '%s': out of memory", set->name);
+            return;
+        }
+    }
+    if (!step(f, set->name, argv, "run the tests", &child))
+        return;
+    if (parse_tests(f, &child, out, has_out, &tests, &error) != LAT_OK)
+        lat_leg_find(f->result, LAT_LEG_ERROR, "T103", NULL, 0, "compare 'parse' with what the command writes",
+                     "set '%s': results cannot be read: %s; exit status %d", set->name, error.text, child.code);
+    else {
+        judge_tests(f, set->name, least, &tests, child.exited ? child.code : 128 + child.signal);
+        lat_results_release(&tests);
+    }
+    lat_spawn_result_release(&child);
 }
 
-// NAME:BOOL=VALUE lines of the cache are what option() makes; each must be a feature or set aside by name.
-static enum lat_status check_inventory(struct features *f, struct lat_error *error)
+static enum lat_status test_sets(struct features *f)
 {
-    struct lat_file_map map;
-    char *path = lat_file_path_join(f->build, "CMakeCache.txt");
-    enum lat_status status = path ? lat_file_map_open(&map, path, error) : lat_error_memory(error, "a path");
-    lat_mem_free(path);
-    LAT_TRY(status);
-    const char *at = (const char *)map.bytes, *end = at + map.length;
-    bool seen[LAT_FEATURE_OPTIONS_MAX] = { false };
-    while (at && at < end) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at)), *colon = memchr(at, ':', (size_t)((line_end ? line_end : end) - at));
-        size_t length = colon ? (size_t)(colon - at) : 0;
-        for (size_t o = 0; o < f->plan.model.option_count; o++)
-            seen[o] = seen[o] || (length == strlen(f->plan.model.options[o].name) && memcmp(at, f->plan.model.options[o].name, length) == 0
-                                  && end - colon > 15 && strncmp(colon, ":UNINITIALIZED=", 15) != 0);
-        if (colon && end - colon > 6 && strncmp(colon, ":BOOL=", 6) == 0 && !is_listed(f, at, length))
-            lat_leg_find(f->result, LAT_LEG_FAIL, "F403", "CMakeLists.txt", 0, "add it to 'options', or to 'unlisted' with a reason",
-                         "option %.*s is not in the policy", (int)length, at);
-        at = line_end ? line_end + 1 : end;
+    for (size_t i = 0; i < f->config.test_count; i++) {
+        char build[PATH_SIZE + 100], name[128];
+        snprintf(name, sizeof name, "test-%.100s", f->config.tests[i].name);
+        if (f->run->verbose)
+            fprintf(stderr, "features: tests in set '%s'\n", f->config.tests[i].name);
+        LAT_TRY(fresh_folder(f, name, build));
+        if (build_set(f, &f->config.tests[i], build))
+            run_tests(f, &f->config.tests[i], f->config.test_min[i], build);
     }
-    for (size_t o = 0; o < f->plan.model.option_count; o++)
-        if (!seen[o])
-            lat_leg_find(f->result, LAT_LEG_FAIL, "F403", NULL, 0, "remove it from 'options', or correct its name",
-                         "option %s of the policy is none of the project's", f->plan.model.options[o].name);
-    lat_file_map_close(&map);
     return LAT_OK;
 }
 
-static enum lat_status run_all(struct features *f, struct lat_error *error)
+static enum lat_status write_certificate(struct features *f, json_t *certificate)
 {
-    struct lat_buf text;
-    lat_buf_init(&text, 1 << 16);
-    enum lat_status status = LAT_OK;
-    for (size_t i = 0; i < f->plan.rows.count && status == LAT_OK; i++) {
-        status = run_row(f, &f->plan.rows.items[i], &text, error);
-        if (i == 0 && status == LAT_OK)
-            status = check_inventory(f, error);
+    char path[PATH_SIZE + 100];
+    struct lat_file_out out;
+    snprintf(path, sizeof path, "%s/certificate.json", f->work);
+    char *text = json_dumps(certificate, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+    if (!text)
+        return lat_error_memory(f->error, "the certificate");
+    enum lat_status status = lat_file_out_open(&out, path, f->error);
+    if (status == LAT_OK) {
+        status = lat_file_out_write(&out, 0, text, strlen(text), f->error);
+        if (status == LAT_OK)
+            status = lat_file_out_commit(&out, f->error);
+        else
+            lat_file_out_abort(&out);
     }
-    for (size_t i = 0; i < f->plan.model.rule_count && status == LAT_OK; i++)
-        if (f->plan.model.rules[i].message)
-            status = check_forbidden(f, i, &text, error);
-    lat_buf_release(&text);
+    free(text);
+    if (status == LAT_OK)
+        json_object_set_new(f->result->details, "certificate", json_string(lat_leg_text(f->result, path)));
     return status;
 }
 
-static enum lat_status check_features(struct lat_policy *policy, const struct lat_policy_leg *leg, struct lat_error *error)
+static void describe_plan(const struct features *f, json_t *to)
 {
-    struct lat_feature_plan *plan = lat_mem_new(1, sizeof *plan);
-    if (!plan)
-        return lat_error_memory(error, "a plan of features");
-    enum lat_status status = lat_feature_plan_make(plan, policy, leg, NULL, error);
-    lat_feature_plan_release(plan);
-    lat_mem_free(plan);
+    const char *coverage = f->plan.all_rows ? "all legal assignments" : f->plan.mode == LAT_FEATURES_T3 ? "all triples of values"
+                           : f->plan.mode == LAT_FEATURES_T2 ? "all pairs of values" : "the assignments listed, no more";
+    if (f->plan.mode == LAT_FEATURES_EXHAUSTIVE && !f->plan.all_rows)
+        coverage = "a part of all legal assignments";
+    json_object_set_new(to, "mode", json_string(lat_features_mode_name(f->plan.mode)));
+    json_object_set_new(to, "coverage", json_string(coverage));
+    json_object_set_new(to, "fell_back", json_boolean(f->plan.fell_back));
+    json_object_set_new(to, "legal_assignments", f->plan.legal ? json_integer((json_int_t)f->plan.legal) : json_null());
+    if (f->plan.tuples)
+        json_object_set_new(to, "combinations_covered", json_integer((json_int_t)f->plan.tuples));
+}
+
+static enum lat_status prove(struct features *f)
+{
+    struct lat_exhaustive_counts counts;
+    char work[PATH_SIZE + 100];
+    json_t *certificate = NULL;
+    snprintf(work, sizeof work, "%s/proof", f->work);
+    struct lat_exhaustive_options options = {
+        .model = &f->config.model, .rows = &f->plan.rows, .all_rows = f->plan.all_rows, .source = f->source, .work = work,
+        .configure = f->config.configure, .ignore = f->config.ignore, .jobs = (int)f->config.jobs, .deadline = f->deadline,
+        .verbose = f->run->verbose, .dead_option_fails = strcmp(f->config.dead_option, "fail") == 0,
+        .dead_option_ignored = strcmp(f->config.dead_option, "ignore") == 0,
+    };
+    LAT_TRY(lat_exhaustive_run(&options, f->result, &counts, &certificate, f->error));
+    f->result->population = counts.tu_distinct;
+    describe_plan(f, certificate);
+    describe_plan(f, f->result->details);
+    json_object_set(certificate, "forbidden", f->forbidden);
+    json_object_set(f->result->details, "totals", json_object_get(certificate, "totals"));
+    enum lat_status status = write_certificate(f, certificate);
+    json_decref(certificate);
     return status;
 }
 
-static enum lat_status run_features(const struct lat_gate_run *run, const struct lat_policy_leg *leg, struct lat_leg_result *result,
-                                    struct lat_error *error)
+static enum lat_status run_all(struct features *f, const struct lat_features_choice *choice)
+{
+    if (choice->mode && !lat_features_mode_parse(choice->mode, &f->config.mode))
+        return lat_error_set(f->error, LAT_ARGUMENT, "--mode: expected exhaustive-tu, t3, t2, each or list, not '%.40s'", choice->mode);
+    LAT_TRY(prepare(f));
+    LAT_TRY(lat_features_plan_make(&f->plan, &f->config, choice->part, choice->parts, f->error));
+    if (choice->part == 1)
+        LAT_TRY(check_forbidden(f));
+    LAT_TRY(prove(f));
+    if (choice->part == 1 && !choice->no_tests)
+        LAT_TRY(test_sets(f));
+    json_object_set(f->result->details, "tests", f->tests);
+    json_object_set(f->result->details, "forbidden", f->forbidden);
+    return LAT_OK;
+}
+
+enum lat_status lat_features_run(const struct lat_gate_run *run, const struct lat_policy_leg *leg, const struct lat_features_choice *choice,
+                                 struct lat_leg_result *result, struct lat_error *error)
 {
     struct features *f = lat_mem_new(1, sizeof *f);
     if (!f)
-        return lat_error_memory(error, "a plan of features");
-    *f = (struct features){ .run = run, .leg = leg, .result = result, .start = lat_clock_seconds() };
-    result->population_unit = "assignments";
-    snprintf(f->build, sizeof f->build, "%s/features-%s", run->work, leg->name);
-    enum lat_status status = lat_feature_plan_make(&f->plan, run->policy, leg, NULL, error);
-    if (status == LAT_OK && result->population_min < f->plan.rows.count)
-        result->population_min = f->plan.rows.count; // every planned one must be built
-    if (status == LAT_OK)
-        status = run_all(f, error);
-    if (status == LAT_OK)
-        result->details = json_pack("{s:s, s:I}", "coverage", f->plan.coverage, "tests", (json_int_t)result->passed);
-    lat_feature_plan_release(&f->plan);
+        return lat_error_memory(error, "a leg of features");
+    *f = (struct features){ .run = run, .leg = leg, .result = result, .error = error, .tests = json_array(), .forbidden = json_array() };
+    f->deadline = lat_clock_seconds() + (leg->budget_s > 0 ? leg->budget_s : 3600);
+    result->population_unit = "units";
+    if (!result->details)
+        result->details = json_object();
+    enum lat_status status = lat_features_config_read(&f->config, run->policy, leg, error);
+    if (status == LAT_OK) {
+        status = run_all(f, choice);
+        lat_features_plan_release(&f->plan);
+        lat_features_config_release(&f->config);
+    }
+    json_decref(f->tests);
+    json_decref(f->forbidden);
     lat_mem_free(f);
     return status;
 }
 
-const struct lat_leg_kind lat_leg_features = { .name = "features", .check = check_features, .run = run_features };
+static enum lat_status check(struct lat_policy *policy, const struct lat_policy_leg *leg, struct lat_error *error)
+{
+    struct lat_features_config *config = lat_mem_new(1, sizeof *config);
+    if (!config)
+        return lat_error_memory(error, "a leg of features");
+    enum lat_status status = lat_features_config_read(config, policy, leg, error);
+    if (status == LAT_OK)
+        lat_features_config_release(config);
+    lat_mem_free(config);
+    return status;
+}
+
+static enum lat_status run_leg(const struct lat_gate_run *run, const struct lat_policy_leg *leg, struct lat_leg_result *result,
+                               struct lat_error *error)
+{
+    const struct lat_features_choice all = { .part = 1, .parts = 1 };
+    return lat_features_run(run, leg, &all, result, error);
+}
+
+const struct lat_leg_kind lat_leg_features = { "features", check, run_leg };

@@ -6,6 +6,7 @@
 
 // One kind a line.
 static const struct lat_leg_kind *const kinds[] = {
+    &lat_leg_bench_compile,
     &lat_leg_command,
     &lat_leg_deny,
     &lat_leg_feeds,
